@@ -220,11 +220,13 @@ class Admin:
         """Compare the journal of a space after a revision, its memories and their versions with their seals.
 
         The report has what was changed, removed or added by other means than the product's, the first revision first.
-        `on_progress` gets numbers of rows. Raises NotFound for a space that does not exist, StoreError."""
+        `on_progress` gets numbers of rows. Raises NotFound for a space that does not exist, BadInput for a revision
+        that its journal has not reached, StoreError."""
         return await self.engine.verification.verify_space(scope, since, anchors, on_progress)
 
     async def find_lost_spaces(self, anchors: Sequence[Anchor]) -> Sequence[VerificationReport]:
-        """Return a report for each space that an anchor knows and that is gone. Raises StoreError."""
+        """Return a report for each space that an anchor knows and that is gone, and for each whose row names somebody
+        else than its id is made of. Raises StoreError."""
         return await self.engine.verification.find_lost_spaces(anchors)
 
     async def sign_anchors(self, scopes: Sequence[Scope]) -> AnchorFile:

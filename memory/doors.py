@@ -16,10 +16,12 @@ from muniment.memory.domain.layers.bisection import Bisection, BisectProgress, B
 from muniment.memory.domain.layers.host_items import DropReason, KeptHostItem
 from muniment.memory.domain.memory import StoredMemory
 from muniment.memory.domain.plan import Receipt
+from muniment.memory.domain.query import Answer, Brief, Query
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Candidate
 from muniment.memory.engine import Engine
 from muniment.memory.flows.reading.bisection import OnReply
+from muniment.memory.flows.reading.untracked import stop_tracking
 from muniment.memory.jobs import Jobs
 from muniment.memory.ports.layers.bisections import TurnReplay
 from muniment.memory.projections import Projections
@@ -96,7 +98,8 @@ class Doors:
         self, scope: Scope, *, since: Revision = START, anchors: Sequence[Anchor] = ()
     ) -> VerificationReport:
         """Return what was changed, removed or added in a space by other means than the product's, the first revision
-        first. Raises NotFound for a space that does not exist, StoreError."""
+        first. Raises NotFound for a space that does not exist, BadInput for a revision that its journal has not
+        reached, StoreError."""
         return await self.admin.verify(scope, since=since, anchors=anchors)
 
     @property
@@ -131,10 +134,23 @@ class Doors:
 
 @check_calls
 class Replays:
-    """The replies of bisections. It shares the engine of `Memory`."""
+    """Turns that are made again: reads that leave no trace, and the replies of bisections. It shares the engine of
+    `Memory`."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
+
+    async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
+        """Return what `Memory.query` returns, and record no search. Raises Denied, BadInput."""
+        return await self.engine.engines.run(
+            scope, lambda engine: stop_tracking(engine.recall).query_memories(scope, agent, query)
+        )
+
+    async def brief(self, scope: Scope, agent: str, text: str, *, as_of: Revision) -> Brief:
+        """Return what `Memory.brief` returns as of a revision, and record no search. Raises BadInput."""
+        return await self.engine.engines.run(
+            scope, lambda engine: stop_tracking(engine.recall).build_brief(scope, agent, text, as_of=as_of)
+        )
 
     async def read_progress(self, scope: Scope, replay: TurnReplay, request: BisectRequest) -> BisectProgress:
         """Return how far a bisection has come, and its result once it is there. No model is asked. Raises BadInput,

@@ -39,11 +39,13 @@ class Question:
             scope, project=expectation.project or scope.project, session=expectation.session or scope.session
         )
         self._memory = bench.memory
+        # A space that is not the case's own is only read: its searches are not recorded.
+        self._ask = bench.memory.query if as_of is None else bench.memory.replays.query
 
     async def ask_agent(self, repeat: int, meter: CaseMeter) -> Answer:
         """Return the answer to the last of so many calls. Raises Denied, BadInput, StoreError."""
         for _ in range(repeat):
-            answer = await meter.time_call("query", self._memory.query(self.scope, self.agent, self.query))
+            answer = await meter.time_call("query", self._ask(self.scope, self.agent, self.query))
         return answer
 
     async def explain_absence(self, kept: KeptState, words: FoundWords) -> str:

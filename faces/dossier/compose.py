@@ -51,11 +51,11 @@ def _begin(person: dict[str, Any], texts: Texts) -> Iterator[Block]:
     user, counts = person["user"], person["counts"]
     at = Wording(texts, person).format_moment(person["at"])
     yield Title(texts("dossier.title", user=user), texts("dossier.written", at=at))
-    yield Paragraph(texts("dossier.about", user=user))
+    yield Paragraph(texts("dossier.about" if any(counts.values()) else "dossier.empty", user=user))
     yield Contents(tuple((texts(f"dossier.section.{name}"), name) for name in _SECTIONS))
     yield Heading(texts("dossier.section.glance"), "glance")
-    figures = [(texts.format_number(counts[table]), texts(f"dossier.glance.{name}")) for name, table in _GLANCE.items()]
-    yield Figures(tuple(figures))
+    figures = ((counts[table], f"dossier.glance.{name}") for name, table in _GLANCE.items())
+    yield Figures(tuple((texts.format_number(count), texts.format_count(key, count)) for count, key in figures))
 
 
 async def _compose_section(section: str, parts: Parts, wording: Wording) -> AsyncIterator[Block]:
@@ -118,9 +118,9 @@ def _compose_retention(wording: Wording) -> Iterator[Block]:
 
 def _compose_counts(wording: Wording) -> Iterator[Block]:
     texts, counts = wording.texts, wording.person["counts"]
-    yield Columns((texts("dossier.table.count"), texts("dossier.table.kind")))
+    yield Columns((texts("dossier.table.kind"), texts("dossier.table.count")))
     for table in PERSON_TABLES:
-        yield Line((texts.format_number(counts[table]), texts(f"dossier.table.{table}")))
+        yield Line((texts(f"dossier.table.{table}"), texts.format_number(counts[table])))
 
 
 _OWN_SECTIONS: dict[str, Callable[[Wording], Iterator[Block]]] = {

@@ -75,9 +75,12 @@ class Wording:
         return Entry(row["text"], tuple(details), tuple(quotes))
 
     def _list_details(self, row: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
-        yield "since", self.format_moment(row["created_at"])
-        if row["updated_at"] != row["created_at"]:
-            yield "changed", self.format_moment(row["updated_at"])
+        since, updated = self.format_moment(row["created_at"]), self.format_moment(row["updated_at"])
+        yield "since", since
+        if updated != since:
+            # What was said or written before it came here is of an earlier time than its row.
+            is_later = datetime.fromisoformat(row["updated_at"]) > datetime.fromisoformat(row["created_at"])
+            yield "changed" if is_later else "stood", updated
         if row["event_time"]:
             yield "happened", self.format_moment(row["event_time"])
         origin = self.texts.name_value("dossier.trust", row["trust"])
@@ -168,7 +171,7 @@ class Wording:
             why = self.texts.name_value("dossier.ending", row["ended_why"] or self.texts("dossier.unknown"))
             about.append(self.texts("dossier.session.ended", at=self.format_moment(row["ended_at"]), why=why))
         if row["retention_days"]:
-            about.append(self.texts("dossier.session.keeps", n=row["retention_days"]))
+            about.append(self.texts("dossier.session.keeps", time=self._count_days(row["retention_days"])))
         known = {name: row[name] for name in ("app_id", "project_id", "agent_id", "metadata") if row[name]}
         about += self._list_beside(known)
         return Line((self.format_moment(row["started_at"]), row["session_id"], " · ".join(about)))
@@ -204,7 +207,9 @@ class Wording:
         for scope, days in sorted(kept["scopes"].items()):
             if days is not None:
                 yield Line((say("scope", scope=scope), self._count_days(days)))
-        fading = say("memories_days", n=kept["untouched_days"], importance=kept["importance_below"])
+        fading = say(
+            "memories_days", time=self._count_days(kept["untouched_days"]), importance=kept["importance_below"]
+        )
         yield Line((say("memories"), fading))
         yield Line((say("others"), say("until_erased")))
         days_of = {

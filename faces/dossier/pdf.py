@@ -58,8 +58,9 @@ def _lay_faults(letters: Letters, texts: Texts) -> list[Flowable]:
     if not faults.missing and not faults.unjoined:
         return []
     scripts = ", ".join(faults.list_scripts())
-    count = texts.format_number(faults.missing.total() + faults.unjoined.total())
-    return [_set(texts("dossier.not_drawn", n=count, scripts=scripts), "text", letters, color=_ACCENT, after=10)]
+    count = faults.missing.total() + faults.unjoined.total()
+    said = texts.format_count("dossier.not_drawn", count, scripts=scripts)
+    return [_set(said, "text", letters, color=_ACCENT, after=10)]
 
 
 class _Document(BaseDocTemplate):  # type: ignore[misc]  # the library has no types

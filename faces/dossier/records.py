@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,7 @@ from muniment.faces.dossier.details import SHORT_ID, Wording
 
 # The columns that say when a record is of, the first that it has.
 _MOMENTS = ("at", "ts", "started_at", "created_at", "since", "day", "changed_at", "checked_at", "forgotten_at")
+_KEY_SIGNS = re.compile(r"[_|]+")  # between the words of a slot's name
 Row = Mapping[str, Any]
 
 
@@ -47,7 +49,8 @@ class RecordWording:
 
     def _describe_projections(self, row: Row) -> list[str]:
         type_, status = self._name("slot", row["type"]), self._name("slot", row["status"])
-        return [self._say("projections", type=type_, key=row["key"], title=row["title"], status=status)]
+        key = " ".join(filter(None, _KEY_SIGNS.split(row["key"])))
+        return [self._say("projections", type=type_, key=key, title=row["title"], status=status)]
 
     def _describe_observations(self, row: Row) -> list[str]:
         # Whatever is not the rules is the version of the prompt of a model.
@@ -79,11 +82,16 @@ class RecordWording:
         category = row["category"] and self.wording.name_category(row["category"])
         return [
             self._name("op", row["op"]),
-            self._name("status", row["status"]),
+            self._describe_status(row["op"], row["status"]),
             about or "",
             self._say("about_category", category=category) if category else "",
             self._place(row),
         ]
+
+    def _describe_status(self, op: str, status: str) -> str:
+        if status == "skipped" and (said := self._name("skipped", op)) != op:
+            return said
+        return self._name("status", status)
 
     def _describe_requests(self, row: Row) -> list[str]:
         return [self._say("requests", key=row["key"])]

@@ -62,6 +62,8 @@ class Format(Protocol):
 
 def choose_format(formats: dict[str, Format], source: ImportFiles, name: str | None) -> Format:
     """Return the format of a name, else the one that the files look like. Raises BadInput."""
+    if source.files.is_empty():
+        raise BadInput(f"{source.files.title}: is empty")
     if name is not None:
         return formats[name]
     found = [each for each in formats.values() if each.recognize_files(source)]
@@ -71,4 +73,7 @@ def choose_format(formats: dict[str, Format], source: ImportFiles, name: str | N
     if found:
         fitting = ", ".join(each.name for each in found)
         raise BadInput(f"{source.files.title}: may be of several formats ({fitting}): name one with --format")
-    raise BadInput(f"{source.files.title}: its format is not known; name it with --format, one of {names}")
+    raise BadInput(
+        f"{source.files.title}: its format is not known; name it with --format, one of {names}, "
+        "or jsonl, locomo or memory-records"
+    )

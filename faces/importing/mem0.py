@@ -13,9 +13,14 @@ from muniment.faces.importing.json_records import Layout, read_records
 from muniment.memory.domain.layers.imports import ImportedMemory, ImportRecord, OmittedRecord
 
 _ORIGIN = "mem0"
+_SEVERAL = 2  # owners from which something without one is nobody's
 _HISTORY = frozenset({"old_memory", "new_memory"})
 _LISTS = ("results", "memories")
-_LATEST = "create table latest (id text primary key, number integer not null) strict, without rowid"
+_TABLES = """
+create table latest (id text primary key, number integer not null) strict, without rowid;
+create table owners (id text primary key, owner text not null) strict, without rowid;
+"""
+_NOBODY = "of nobody that is known, in a file with several owners"
 _KNOWN = frozenset({
     "id", "memory", "text", "hash", "metadata", "score", "created_at", "updated_at", "user_id", "agent_id", "run_id",
     "actor_id", "role", "attributed_to", "expiration_date", "categories", "owner", "text_lemmatized",
@@ -36,16 +41,17 @@ class Mem0Format:
         """Yield the memories and the relations, then what the history says of earlier words."""
         found = {name: _find_lists(source.layouts.get(name)) for name in source.list_json()}
         has_memories = any(kind == "memories" for lists in found.values() for _, kind in lists)
-        for name, lists in found.items():
-            for below, kind in lists or [(None, "memories")]:
+        places = [(name, *each) for name, lists in found.items() for each in lists or [(None, "memories")]]
+        with _Histories(has_memories=has_memories) as histories:
+            for name, below, kind in places:
                 if kind == "memories":
-                    yield from _read_memories(source, name, below)
-                elif kind == "relations":
-                    yield from _read_relations(source, name, below)
-        for name, lists in found.items():
-            for below, kind in lists:
+                    yield from histories.note_owners(_read_memories(source, name, below))
+            for name, below, kind in places:
+                if kind == "relations":
+                    yield from _read_relations(source, name, below, histories)
+            for name, below, kind in places:
                 if kind == "history":
-                    yield from _read_history(source, name, below, has_memories=has_memories)
+                    yield from _read_history(source, name, below, histories)
 
 
 def _find_lists(layout: Layout | None) -> list[tuple[str | None, str]]:
@@ -96,44 +102,76 @@ def _find_owner(record: Fields) -> str | None:
     return next((record[each] for each in ("user_id", "agent_id", "run_id") if isinstance(record.get(each), str)), None)
 
 
-def _read_relations(source: ImportFiles, name: str, below: str | None) -> Iterator[ImportRecord]:
+def _read_relations(source: ImportFiles, name: str, below: str | None, histories: _Histories) -> Iterator[ImportRecord]:
+    """Yield the relations, which name no owner: they are the owner's of the memories beside them."""
     for number, value in read_records(source.files, name, below):
         place = f"{name}, relation {number}"
         record = fields.check_object(value, place)
         goal = "target" if "target" in record else "destination"
         parts = [fields.read_text(record, each, place) for each in ("source", "relationship", goal)]
         text = " ".join(parts).replace("_", " ")
-        if problem := fields.find_problem(text):
+        if problem := histories.find_doubt() or fields.find_problem(text):
             yield OmittedRecord(place=place, reason=problem)
         else:
+            key = "relation/" + "|".join(parts)
             yield ImportedMemory(
-                place=place, origin=_ORIGIN, key="relation/" + "|".join(parts), text=text, tags=("relation",)
+                place=place, origin=_ORIGIN, key=key, text=text, tags=("relation",), owner=histories.find_owner()
             )
 
 
-def _read_history(source: ImportFiles, name: str, below: str | None, *, has_memories: bool) -> Iterator[ImportRecord]:
+def _read_history(source: ImportFiles, name: str, below: str | None, histories: _Histories) -> Iterator[ImportRecord]:
     """Yield the words that a memory had before each change, as something that ended; without a file of the memories
     also the words that the last change gave it."""
-    with _LatestChanges() as latest:
-        for number, value in read_records(source.files, name, below):
-            place = f"{name}, record {number}"
-            latest.note_change(fields.read_text(fields.check_object(value, place), "memory_id", place), number)
-        for number, value in read_records(source.files, name, below):
-            yield from _read_change(value, f"{name}, record {number}", latest, number, has_memories)
+    histories.forget_changes()
+    for number, value in read_records(source.files, name, below):
+        place = f"{name}, record {number}"
+        histories.note_change(fields.read_text(fields.check_object(value, place), "memory_id", place), number)
+    for number, value in read_records(source.files, name, below):
+        place = f"{name}, record {number}"
+        if doubt := histories.find_doubt(fields.read_text(value, "memory_id", place)):
+            yield OmittedRecord(place=place, reason=doubt)
+        else:
+            yield from _read_change(value, place, histories, number)
 
 
-class _LatestChanges:
-    """The number of the last change of each memory: in a file without a name, as a history may be long."""
+class _Histories:
+    """Whose the memories are, and the number of the last change of each: in a file without a name, as a history may be
+    long. It names no user, and holds the changes of all users of an installation."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, has_memories: bool) -> None:
+        self.has_memories = has_memories
+        self._owners: set[str] = set()  # no more than two
         self._database = sqlite3.connect("", check_same_thread=False, isolation_level=None)
-        self._database.executescript(f"pragma journal_mode = off; {_LATEST}; begin")
+        self._database.executescript(f"pragma journal_mode = off; {_TABLES} begin")
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._database.close()
+
+    def note_owners(self, records: Iterator[ImportRecord]) -> Iterator[ImportRecord]:
+        """Yield the records, and note whose each memory is."""
+        for record in records:
+            if record.owner is not None and len(self._owners) < _SEVERAL:
+                self._owners.add(record.owner)
+            if isinstance(record, ImportedMemory) and record.owner is not None:
+                self._database.execute("insert or replace into owners values (?, ?)", (record.key, record.owner))
+            yield record
+
+    def find_owner(self, id_: str | None = None) -> str | None:
+        """Return whose a memory is; of one that is not there, and without one, the only owner that there is."""
+        found = self._database.execute("select owner from owners where id = ?", (id_,)).fetchone()
+        only = next(iter(self._owners)) if len(self._owners) == 1 else None
+        return str(found[0]) if found else only
+
+    def find_doubt(self, id_: str | None = None) -> str | None:
+        """Return why it cannot be said whose a memory is that is not there; None where it can."""
+        return _NOBODY if len(self._owners) >= _SEVERAL and self.find_owner(id_) is None else None
+
+    def forget_changes(self) -> None:
+        """Begin with another history."""
+        self._database.execute("delete from latest")
 
     def note_change(self, id_: str, number: int) -> None:
         """Note a change; the last one of a memory holds."""
@@ -145,14 +183,12 @@ class _LatestChanges:
         return bool(found == (number,))
 
 
-def _read_change(
-    record: Mapping[str, Any], place: str, latest: _LatestChanges, number: int, has_memories: bool
-) -> Iterator[ImportRecord]:
+def _read_change(record: Mapping[str, Any], place: str, histories: _Histories, number: int) -> Iterator[ImportRecord]:
     id_ = fields.read_text(record, "memory_id", place)
     began_at = fields.read_time(record, "created_at", place)
     changed_at = fields.read_time(record, "updated_at", place) or began_at
     old, new = fields.find_text(record, "old_memory", place), fields.find_text(record, "new_memory", place)
-    is_last = latest.is_last(id_, number)
+    is_last, owner = histories.is_last(id_, number), histories.find_owner(id_)
     is_deleted = record.get("event") == "DELETE" or bool(record.get("is_deleted"))
     yielded = False
     if old and changed_at is not None and fields.find_problem(old) is None and (old != new or is_deleted):
@@ -165,10 +201,11 @@ def _read_change(
             at=began_at,
             ended_at=changed_at,
             tags=("past",),
+            owner=owner,
         )
-    if new and is_last and not is_deleted and not has_memories:
+    if new and is_last and not is_deleted and not histories.has_memories:
         if (problem := fields.find_problem(new)) is None:
-            yield ImportedMemory(place=place, origin=_ORIGIN, key=id_, text=new, at=changed_at)
+            yield ImportedMemory(place=place, origin=_ORIGIN, key=id_, text=new, at=changed_at, owner=owner)
         else:
             yield OmittedRecord(place=place, reason=problem)
     elif not yielded:

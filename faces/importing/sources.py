@@ -35,6 +35,15 @@ class SourceFiles:
     names: tuple[str, ...]
     open_file: Callable[[str], AbstractContextManager[IO[bytes]]]
 
+    def is_empty(self) -> bool:
+        """Return whether there is no file, or one alone that has nothing in it. Raises BadInput."""
+        if len(self.names) > 1:
+            return False
+        for name in self.names:
+            with self.open_file(name) as file:
+                return not file.read(1)
+        return True
+
 
 @contextmanager
 def open_source(path: str) -> Iterator[SourceFiles]:

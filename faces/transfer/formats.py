@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Mapping
 from enum import StrEnum
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from muniment.faces.transfer.markdown import render_front_matter, render_heading, render_item
@@ -14,6 +15,8 @@ from muniment.memory.client import Memory
 from muniment.memory.domain.scope import Scope
 
 EXPORT_VERSION = 1  # of the lines of an export, the number behind `muniment/` in its first line
+_FORMAT_NAME = "muniment/"  # before the version
+_FIRST_LINE_BYTES = 2**16  # of a file of lines that are looked at: the first line of an export is short
 _ITEM_FIELDS = (
     "text", "category", "kind", "fact", "importance", "confidence", "trust", "pinned", "tags", "aliases", "source",
     "event_time", "expires_at", "reach", "project_id", "app_id", "actor_id",
@@ -44,6 +47,16 @@ MEDIA_TYPES: Mapping[ExportFormat, str] = {
 def load_schema(name: str = f"muniment-export-{EXPORT_VERSION}") -> bytes:
     """Return a published JSON Schema by its name, as it lies in the package."""
     return (files(__package__) / "schemas" / f"{name}.schema.json").read_bytes()
+
+
+def is_export(path: Path) -> bool:
+    """Return whether a file begins with the first line of an export in jsonl, whatever its version."""
+    try:
+        with path.open("rb") as file:
+            first = json.loads(file.readline(_FIRST_LINE_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(first, dict) and str(first.get("format")).startswith(_FORMAT_NAME)
 
 
 def stream_format(memory: Memory, scope: Scope, layout: ExportFormat) -> AsyncIterator[bytes]:

@@ -1,4 +1,5 @@
-"""A memory as a replayed turn reads it: what was not before the model then, or is left out now, is not found."""
+"""A memory as a replayed turn reads it: what was not before the model then, or is left out now, is not found, and no
+search is recorded."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class ReplayMemory(Memory):
 
     async def query(self, scope: Scope, agent: str, query: Query) -> Answer:
         """Return the best of the visible memories, as `Memory.query`."""
-        answer = await super().query(scope, agent, query)
+        answer = await self.replays.query(scope, agent, query)
         return replace(answer, hits=tuple(hit for hit in answer.hits if hit.memory.id in self.visible))
 
 

@@ -113,7 +113,9 @@ async def _read_turns(memory: Memory, scope: Scope, session: str, position: int)
     turns = [each for each in record.turns if each.kind in ("message", "tool") and each.position is not None]
     message = next((each for each in reversed(turns) if (each.position or 0) <= position and each.role == "user"), None)
     if message is None or not any(each.position == position for each in turns):
-        raise NotFound(f"no turn {position} with a message in the session {session!r}")
+        raise NotFound(
+            f"no turn {position} with a message in the session {session!r}; `muniment sessions show` has its turns"
+        )
     return turns, message
 
 
@@ -281,7 +283,7 @@ def _make_message(turn: Turn) -> AnyMessage:
 async def _make_brief(memory: Memory, scope: Scope, message: Turn, rev: Revision) -> Brief | None:
     """Return what memory gives for a message as of a revision; None where that was erased since."""
     try:
-        return await memory.brief(scope, NAME, message.text, as_of=rev)
+        return await memory.replays.brief(scope, NAME, message.text, as_of=rev)
     except BadInput:
         return None
 
@@ -306,7 +308,7 @@ async def _find_by_tool(memory: Memory, scope: Scope, exchange: Sequence[Turn], 
             continue
         try:
             query = parse_agent_query(settings, NAME, call[1], threshold=0.0)
-            answer = await memory.query(scope, NAME, replace(query, as_of=rev))
+            answer = await memory.replays.query(scope, NAME, replace(query, as_of=rev))
         except (BadInput, Denied):  # a call that was refused then, too
             continue
         for hit in answer.hits:

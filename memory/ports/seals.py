@@ -26,6 +26,10 @@ class SealStore(Protocol):
         """Return where the journal of a space ends; None for a space that does not exist. Raises StoreError."""
         ...
 
+    async def list_owners(self) -> Sequence[tuple[SpaceId, Scope]]:
+        """Return the id of each space, and whose its row says that it is, oldest first. Raises StoreError."""
+        ...
+
     async def find_erasure(self, space: SpaceId) -> tuple[bool, datetime | None]:
         """Return whether a space exists, and when all of it was erased last; None where it never was. Raises
         StoreError."""

@@ -42,7 +42,7 @@ grant usage on sequence jobs.queue_id_seq to muniment_app;
 select create_distributed_function(p.oid::regprocedure)
 from pg_proc p join pg_namespace n on n.oid = p.pronamespace
 where n.nspname = 'muniment' and p.proname in ('enter_space', 'my_spaces', 'all_categories', 'my_categories', 'refuse',
-  'expect_embedder', 'find_model', 'has_own_models', 'my_tenant', 'sees_memory', 'speaker_dimension', 'apply_changes',
+  'expect_embedder', 'find_model', 'has_own_models', 'my_tenant', 'sees_edge', 'speaker_dimension', 'apply_changes',
   'commit_memories', 'keep_observations', 'list_positions', 'project_changes', 'read_cursor', 'revision_before', 'time_after',
   'has_ended', 'enter_shared', 'session_of', 'keep_sessions', 'advance_session', 'find_recorded', 'find_new_messages', 'write_changes',
   'seal_lines', 'seal_lines_in_utf8', 'seal_space', 'private_meta', 'make_salt', 'digest_space', 'digest_held', 'find_seal', 'open_reseals',
@@ -73,6 +73,10 @@ do $$
 declare
   made text;
 begin
+  if exists (select from pg_policies where schemaname = 'muniment' and policyname = 'relations_reader') then
+    alter policy relations_reader on muniment.relations
+      using ((select muniment.all_categories()) or muniment.sees_edge(space_id, from_id, to_id));
+  end if;
   foreach made in array coalesce((
     with part as (
       select p.policyname, format('%I.%I', p.schemaname, p.tablename) as place, p.roles, verb,

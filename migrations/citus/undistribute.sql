@@ -16,11 +16,11 @@ begin
   -- Each table is made anew. The former one takes along the functions that return its rows, the rights to views, and comments.
   create temp table kept on commit drop as
   select 1 as n, p.oid::regprocedure::text as missing, pg_get_functiondef(p.oid) as text
-  from pg_proc p where p.pronamespace = 'muniment'::regnamespace
+  from pg_proc p where p.pronamespace = 'muniment'::regnamespace and p.prokind <> 'a'
   union all
   select 2, p.oid::regprocedure::text,
     format('comment on function %s is %L', p.oid::regprocedure, obj_description(p.oid, 'pg_proc'))
-  from pg_proc p where p.pronamespace = 'muniment'::regnamespace
+  from pg_proc p where p.pronamespace = 'muniment'::regnamespace and p.prokind <> 'a'
   union all
   select 3, '', format('grant %s on %s to %s', a.privilege_type, c.oid::regclass, a.grantee::regrole)
   from pg_class c, aclexplode(c.relacl) a where c.relnamespace = 'muniment'::regnamespace and c.relkind = 'v'

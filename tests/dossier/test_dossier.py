@@ -21,6 +21,7 @@ from muniment.faces.dossier.words import load_words
 from muniment.faces.wording.texts import LANGUAGES
 from muniment.memory.client import Memory
 from muniment.memory.domain.layers.person import DOSSIER_PARTS, MEMORY_PARTS, PERSON_TABLES
+from muniment.memory.domain.memory import Role
 from muniment.memory.domain.scope import Scope
 from muniment.memory.domain.turn import Turn
 from muniment.memory.errors import BadInput
@@ -34,6 +35,12 @@ BO = Canary(said="medlar", named="Bo")
 SCHEMA = "muniment-dossier-1.schema.json"
 SHARP = "<script>alert(1)</script> & \"quoted\" 'single' ]]> --> <!-- &amp; {user} %s"
 CHINESE = "用户住在上海，喜欢徒步。"
+TALK: tuple[tuple[str, Role, str], ...] = (
+    ("1", "user", "I live in Lisbon."),
+    ("2", "assistant", "How many hives?"),
+    ("3", "user", "Seven."),
+    ("4", "assistant", "A good start."),
+)
 
 
 async def write(memory: Memory, who: Scope, form: DossierForm, language: str = "en", **options: Any) -> bytes:
@@ -71,6 +78,37 @@ def test_every_language_says_the_same(name: str) -> None:
         values = [{each for _, each, _, _ in Formatter().parse(one) if each} for one in (text, other[key])]
         assert values[0] == values[1], key
     assert {f"dossier.table.{table}" for table in PERSON_TABLES} <= other.keys()
+
+
+@pytest.mark.parametrize("name", sorted(LANGUAGES))
+def test_no_category_is_there_twice(name: str) -> None:
+    """By category: no two have the same name, nor the singular and the plural of one."""
+    names = [text for key, text in load_words(name).catalogue.items() if key.startswith("base.category.")]
+    assert len({each.casefold().removesuffix("s") for each in names}) == len(names)
+
+
+async def test_numbers_agree_and_times_are_in_order(database_url: str) -> None:
+    """Readable: one thing is no plural, what was said before it came here is not changed before it was known, turns of
+    one moment stand in the order in which they were said, and of whom nothing is kept, that is said."""
+    clock = FixedClock(NOON)
+    async with engine(database_url, clock=clock) as memory:
+        told = [
+            Turn.make(session="A", thread="A", key=key, role=role, text=text, at=NOON - timedelta(days=400))
+            for key, role, text in TALK
+        ]
+        await memory.conversation.record(scope(), told)
+        await memory.learn(scope(), told[0])
+        page = (await write(memory, scope(), DossierForm.html)).decode()
+        empty = (await write(memory, scope("nobody"), DossierForm.html)).decode()
+    text = re.sub(r"\n\s*", "\n", re.sub(r"<[^>]+>", "\n", page.split("</style>")[1]))
+    assert "Conversation\n1\n" in text
+    assert "Statement\n1\n" in text
+    assert "As of\n30 March 2025, 12:00 UTC" in text
+    assert "Last changed" not in text
+    places = [text.rindex(each.text) for each in told]
+    assert places == sorted(places)
+    assert "Nothing is kept of nobody." in empty
+    assert "Nothing is kept" not in page
 
 
 async def test_json_is_as_published_and_complete(database_url: str) -> None:

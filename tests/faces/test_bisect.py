@@ -18,6 +18,7 @@ def talked(muniment: Muniment) -> None:
 @pytest.mark.usefixtures("talked")
 def test_a_reply_is_traced_to_its_memory(muniment: Muniment) -> None:
     """It shows the minimal set, each with its source, and the reply without it; the same again makes no reply."""
+    searches = muniment("stats", "--user", "ana").out
     told = muniment(*ASKED, "--expect", "Lisbon")
     assert told.code == 0
     assert "What made the reply:" in told.out
@@ -33,6 +34,7 @@ def test_a_reply_is_traced_to_its_memory(muniment: Muniment) -> None:
     assert "does not have it" in muniment(*ASKED, "--expect", "submarine").out
     none = muniment(*ASKED, "--expect", "submarine", "--missing", "--json").json
     assert none["outcome"] == "none would do"
+    assert muniment("stats", "--user", "ana").out == searches  # nothing is recorded or counted
 
 
 @pytest.mark.usefixtures("talked")
@@ -43,7 +45,9 @@ def test_what_cannot_be_asked_is_refused(muniment: Muniment) -> None:
     assert muniment(*ASKED, "--expect", "*").code == 2
     assert muniment(*ASKED, "--expect", "a", "--runs", "0").code == 2
     assert muniment(*ASKED, "--judge", "Does it name a city?").code == 1  # there is no model
-    assert muniment("bisect", "--thread", "main", "--turn", "99", "--user", "ana", "--expect", "a").code == 4
+    beyond = muniment("bisect", "--thread", "main", "--turn", "99", "--user", "ana", "--expect", "a")
+    assert beyond.code == 4
+    assert "`muniment sessions show` has its turns" in beyond.err
     assert muniment("bisect", "--thread", "main", "--turn", "5", "--user", "ben", "--expect", "a").code == 4
 
 

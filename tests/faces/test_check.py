@@ -64,7 +64,7 @@ def test_other_beginnings(muniment: Muniment, tmp_path: Path) -> None:
     user's space nothing is changed."""
     muniment("remember", "I like sailing", "--user", "ana")
     muniment("remember", "I like chess", "--user", "ana")
-    before = muniment("export", "--user", "ana").out
+    before, searches = muniment("export", "--user", "ana").out, muniment("stats", "--user", "ana").out
     (tmp_path / "ana.jsonl").write_text(before, encoding="utf-8")
     tea, former = {"text": "Drink tea", "category": "goals", "kind": "episodic"}, {"user": "ana", "as_of": 1}
     file = write(
@@ -100,6 +100,7 @@ def test_other_beginnings(muniment: Muniment, tmp_path: Path) -> None:
         "consents of the past": ["error"],
     }
     assert muniment("export", "--user", "ana").out == before
+    assert muniment("stats", "--user", "ana").out == searches
     assert muniment("check", write(tmp_path, make_case([{"remembers": "a"}], export="no.jsonl"))).code == 2
 
 

@@ -51,7 +51,7 @@ def test_other_prompts(muniment: Muniment, tmp_path: Path) -> None:
         ("failed", "passed", 'remembers "keeps bees"'),
         ("failed", "passed", 'query "Who keeps bees?": has'),
     ]
-    assert f"against prompts={folder}: 3 passed, 0 failed" in told.out
+    assert f"against prompts={folder}: 3 passed, 0 failed, 0 not looked at" in told.out
     lines = [line.split("\t")[:4] for line in told.out.splitlines() if line.startswith("failed\tpassed")]
     assert lines == [
         ["failed", "passed", "told", 'remembers "keeps bees"'],

@@ -22,3 +22,8 @@ def test_a_journal_is_verified_and_anchored(muniment: Muniment, tmp_path: Path) 
     assert verified.code == 0
     assert "whole" in verified.out
     assert "anchored at revision 1" in verified.out
+    assert "1 line, 1 memory, 0 former versions" in verified.out
+    muniment("remember", "The harp is tuned", "--user", "ben")
+    assert "no anchor of it" in muniment("verify", "--user", "ben", "--anchor", str(file)).out
+    beyond = muniment("verify", "--user", "ana", "--since", "9")
+    assert (beyond.code, beyond.out) == (2, "")

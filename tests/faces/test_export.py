@@ -79,4 +79,5 @@ def test_a_dossier_in_each_form(muniment: Muniment, tmp_path: Path) -> None:
     assert (refused.code, "TrueType" in refused.err) == (2, True)
     assert pdf.read_bytes() == before
     assert muniment("dossier", "--user", "ana", "--out", str(tmp_path / "ana.txt")).code == 2
+    assert muniment("dossier", "--user", "ana", "--out", str(page), "--font", str(font)).code == 2
     assert sorted(each.name for each in tmp_path.iterdir() if each.name.startswith(".ana")) == []

@@ -114,6 +114,22 @@ def test_a_preview_writes_nothing(muniment: Muniment, tmp_path: Path) -> None:
     assert muniment("import", "x", "--format", "jsonl", "--dry-run").code == 2
 
 
+def test_a_file_without_anything_is_said_to_be_empty(muniment: Muniment, tmp_path: Path) -> None:
+    """A file that is empty, and a folder without one, are no unknown format; of that all formats are named. One record
+    is no plural."""
+    empty, folder, unknown, single = (tmp_path / name for name in ("a.json", "b", "c.json", "d.md"))
+    empty.touch()
+    folder.mkdir()
+    unknown.write_text('{"a": 1}')
+    single.write_text("I like tea\n")
+    for path in (empty, folder):
+        refused = muniment("import", str(path), "--dry-run")
+        assert (refused.code, refused.err) == (2, f"muniment: error: {path}: is empty\n")
+    refused = muniment("import", str(unknown), "--dry-run")
+    assert refused.err.endswith("graphiti, markdown, or jsonl, locomo or memory-records\n")
+    assert ": 1 record, nothing is written" in muniment("import", str(single), "--dry-run").out
+
+
 def test_a_preview_of_every_format(muniment: Muniment, tmp_path: Path) -> None:
     """--dry-run of each format's versions counts what an import would count, shows no secret, and needs no database:
     none is made, and nothing is written."""

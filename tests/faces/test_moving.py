@@ -167,7 +167,7 @@ def test_round_trip(muniment: Muniment, process: Muniment, tmp_path: Path) -> No
     assert (file.stat().st_mode & 0o777, [one.name for one in tmp_path.iterdir()]) == (0o600, ["ana.jsonl"])
     kinds = {json.loads(line)["type"] for line in file.read_text().splitlines()}
     assert {"space", "memory", "version", "journal", "thread", "turn"} <= kinds
-    assert muniment("import", str(file), "--format", "jsonl", "--user", "twin", "--json").json["users"] == {"twin": 2}
+    assert muniment("import", str(file), "--user", "twin", "--json").json["users"] == {"twin": 2}  # recognized
     assert process("export", "--user", "twin").out == file.read_text()
     assert muniment("import", str(file), "--format", "jsonl", "--user", "twin", "--json").json["imported"] == 0
     assert muniment("restore", allergy["id"], "--user", "twin").code == 0

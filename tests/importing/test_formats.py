@@ -100,6 +100,35 @@ def test_what_ended_has_its_end() -> None:
     assert both == ["Lives in Rome", "Lives in Oslo", "Owns a boat"]  # the present words once
 
 
+def test_a_history_of_several_users_has_the_owners_of_its_memories(tmp_path: Path) -> None:
+    """A history of mem0 holds the changes of all users of an installation, and names none: a change is the owner's of
+    its memory, and one of a memory that is not there is nobody's where there are several owners; so is a relation."""
+    changes = [
+        {"memory_id": id_, "old_memory": old, "new_memory": f"{old} no more", "created_at": "2024-01-01T00:00:00Z"}
+        for id_, old in (("a", "Rents a cello"), ("b", "Rents a harp"), ("gone", "Owns a boat"))
+    ]
+    relations = [{"source": "ana", "relationship": "lives_in", "target": "rome"}]
+    held = [
+        {"id": id_, "memory": f"Likes {id_}", "user_id": owner, "created_at": "2024-02-01T00:00:00Z"}
+        for id_, owner in (("a", "ana"), ("b", "ben"))
+    ]
+    (tmp_path / "history.json").write_text(json.dumps(changes))
+    for several in (True, False):
+        content = {"results": held if several else held[:1], "relations": relations}
+        (tmp_path / "memories.json").write_text(json.dumps(content))
+        records = read_all(tmp_path)
+        owners = {one.text: one.owner for one in memories(records)}
+        reasons = [one.reason for one in records if isinstance(one, OmittedRecord)]
+        assert owners["Rents a cello"] == "ana"
+        if several:
+            assert owners["Rents a harp"] == "ben"
+            assert reasons == ["of nobody that is known, in a file with several owners"] * 2
+            assert {"ana lives in rome", "Owns a boat"}.isdisjoint(owners)
+        else:
+            assert owners.keys() == {"Likes a", "ana lives in rome", "Rents a cello", "Rents a harp", "Owns a boat"}
+            assert set(owners.values()) == {"ana"}
+
+
 def test_values_of_a_store() -> None:
     """A text of a value is the memory, and what stands beside it are tags; a value without one is written whole."""
     items = {one.key: one for one in memories(read_all(FIXTURES / "langgraph-store/items"))}

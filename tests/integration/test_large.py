@@ -180,9 +180,9 @@ async def test_the_plan_of_a_small_space(store: PostgresStore) -> None:
     nodes = await plans(store, None)
     assert "Seq Scan" not in {node["Node Type"] for node in nodes}
     indexes = {str(node["Index Name"]) for node in nodes if "Index Name" in node}
-    assert "memories_by_category" in indexes
+    assert "memories_pk" in indexes
     assert not [name for name in indexes if name.startswith(("memories_near_", "postings"))]
-    assert all("space_id" in str(one["Index Cond"]) for one in nodes if one.get("Index Name") == "memories_by_category")
+    assert all("space_id" in str(one["Index Cond"]) for one in nodes if one.get("Index Name") == "memories_pk")
 
 
 @pytest.mark.parametrize("told", [0.0, 0.3])  # of the user

@@ -103,7 +103,7 @@ async def test_every_table_without_a_space_is_placed(database_url: str) -> None:
         pass  # which makes the tables of checkpoints
     with psycopg.connect(database_url) as admin:
         tables = {name for (name,) in admin.execute(_OTHER_TABLES).fetchall()}
-    assert tables == set(OTHER_TABLES)
+    assert tables - {"public.policies_before_citus"} == set(OTHER_TABLES)  # of a cluster's script
 
 
 async def test_who_could_read_is_told_of_tokens_logins_and_shares(database_url: str) -> None:
@@ -169,7 +169,7 @@ def test_readers_are_told_of_the_entered_space_alone(database_url: str) -> None:
             ("select 1", []),
         ):
             with admin.transaction():
-                admin.execute("set local role muniment_app")
+                admin.execute("select set_config('role', 'muniment_app', true)")  # which Citus leaves alone
                 admin.execute(entered)
                 row = admin.execute("select muniment.describe_readers()").fetchone()
                 assert row

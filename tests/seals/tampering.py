@@ -14,28 +14,33 @@ from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
 TABLES = ("spaces", "journal", "seals", "reseals", "memories", "memory_versions")
-# Another value of each sealed column; `{}` is the column itself.
+# Another value of each sealed column; `{}` is the column itself. Citus wants expressions that depend on nothing else.
+LATER = (
+    "(coalesce({}, timestamptz '2026-11-28 12:00+00') at time zone 'UTC' + interval '1 microsecond') at time zone 'UTC'"
+)
+EARLIER = "({} at time zone 'UTC' - interval '1 day') at time zone 'UTC'"
+OTHER_ID = "uuid '6f1c0a52-0000-4000-8000-000000000000'"
 COLUMNS = {
-    "kind": "case {} when 'semantic' then 'episodic' else 'semantic' end",
+    "kind": "case when {} = 'semantic' then 'episodic' else 'semantic' end",
     "category": "{} || 'x'", "text": "{} || '.'", "fact": """coalesce({}, '{{}}') || '{{"tampered": 1.50}}'""",
     "stable_key": "coalesce({}, '') || '|x'", "importance": "{} %% 5 + 1", "confidence": "1 - {} / 2",
-    "trust": "case {} when 'user' then 'agent' else 'user' end", "pinned": "not {}",
-    "state": "case {} when 'active' then 'superseded' else 'active' end", "tags": "{} || 'x'",
+    "trust": "case when {} = 'user' then 'agent' else 'user' end", "pinned": "not {}",
+    "state": "case when {} = 'active' then 'superseded' else 'active' end", "tags": "{} || 'x'",
     "agent_id": "coalesce({}, '') || 'x'", "run_id": "coalesce({}, '') || 'x'", "actor_id": "coalesce({}, '') || 'x'",
     "role": "coalesce({}, '') || 'x'", "session_id": "coalesce({}, '') || 'x'",
-    "thread_id": "coalesce({}, '') || 'x'", "event_time": "coalesce({}, now()) + interval '1 microsecond'",
-    "created_at": "{} - interval '1 day'", "updated_at": "{} + interval '1 microsecond'",
-    "purge_at": "coalesce({}, now()) + interval '1 second'", "superseded_by": "gen_random_uuid()",
-    "context": "coalesce({}, '') || 'x'", "turns": "{} || gen_random_uuid()", "aliases": "{} || 'x'",
+    "thread_id": "coalesce({}, '') || 'x'", "event_time": LATER,
+    "created_at": EARLIER, "updated_at": LATER,
+    "purge_at": LATER, "superseded_by": OTHER_ID,
+    "context": "coalesce({}, '') || 'x'", "turns": f"{{}} || {OTHER_ID}", "aliases": "{} || 'x'",
     "project_id": "coalesce({}, '') || 'x'", "app_id": "coalesce({}, '') || 'x'",
-    "source": "coalesce({}, '') || 'x'", "expires_at": "coalesce({}, now()) + interval '1 second'",
+    "source": "coalesce({}, '') || 'x'", "expires_at": LATER,
 }  # fmt: skip
 LINE_COLUMNS = {
-    "memory_id": "gen_random_uuid()",
-    "action": "case {} when 'ADD' then 'MERGE' else 'ADD' end", "old_ref": "coalesce({}, '') || 'x'",
+    "memory_id": OTHER_ID,
+    "action": "case when {} = 'ADD' then 'MERGE' else 'ADD' end", "old_ref": "coalesce({}, '') || 'x'",
     "new_ref": "coalesce({}, '') || 'x'", "thread_id": "coalesce({}, '') || 'x'", "node": "{} || 'x'",
     "actor": "coalesce({}, '') || 'x'", "band": "coalesce({}, '') || 'x'", "sim": "coalesce({}, 0) + 0.25",
-    "meta": """{} || '{{"tampered": true}}'""", "ts": "{} - interval '1 hour'", "category": "coalesce({}, '') || 'x'",
+    "meta": """{} || '{{"tampered": true}}'""", "ts": EARLIER, "category": "coalesce({}, '') || 'x'",
 }  # fmt: skip
 
 
@@ -130,7 +135,7 @@ class Intruder:
         where = sql.SQL(" where space_id = %s and memory_id = %s and {0} = %s").format(sql.Identifier(column))
         key = (row["memory_id"], row[column])
         if self.random.random() < 0.5:
-            self._run("update muniment.{table} set memory_id = gen_random_uuid()" + where.as_string(), table, *key)
+            self._run(f"update muniment.{{table}} set memory_id = {OTHER_ID}" + where.as_string(), table, *key)
             return Tampering(f"{table} memory_id", row[column])
         other = self.random.randrange(1, self.end + 1)
         if other == row[column]:
@@ -153,7 +158,7 @@ class Intruder:
         row = self._pick(table)
         if row is None:
             return None
-        rev = self.random.randrange(1, self.end + 3)
+        rev = self.random.randrange(-2, self.end + 3)
         until = {"to_rev": rev + 1} if table == "memory_versions" else {}
         self._insert(table, row | {"memory_id": uuid4(), column: rev, "stable_key": None} | until)
         return Tampering(f"{table} added", rev)
@@ -183,11 +188,11 @@ class Intruder:
         return Tampering("texts swapped", min(a["rev"], b["rev"]))
 
     def add_line(self) -> Tampering | None:
-        row, rev = self._pick("journal"), self.end + 1
+        row, rev = self._pick("journal"), self.random.choice((self.end + 1, self.end + 1, 0))
         if row is None:
             return None
         self._insert("journal", row | {"rev": rev})
-        if self.random.random() < 0.5:
+        if rev and self.random.random() < 0.5:
             self._run("update muniment.spaces set rev = rev + 1 where space_id = %s", None)
         return Tampering("line added", rev)
 

@@ -84,7 +84,7 @@ async def test_an_erased_space_is_none_that_was_removed(database_url: str) -> No
         await kept(memory, "A new beginning")
         assert (await memory.admin.verify(scope(), anchors=anchors)).erased_at == erased.erased_at
         with psycopg.connect(database_url) as admin:
-            admin.execute("set session_replication_role = replica")
+            admin.execute("set local session_replication_role = replica")  # on every node of a cluster
             for table in ("spaces", "journal", "memories", "seals"):
                 admin.execute(f"delete from muniment.{table} where space_id = %s", (scope("ben").space,))
         (lost,) = await memory.admin.find_lost_spaces(anchors)
@@ -101,6 +101,28 @@ async def test_only_what_came_after_a_revision_is_looked_at(database_url: str) -
         assert (await memory.verify(scope())).first is not None
         assert (await memory.verify(scope(), since=Revision(3))).is_intact
         assert not (await memory.verify(scope(), since=Revision(1))).is_intact
+
+
+async def test_a_revision_that_is_not_reached_is_no_finding(database_url: str) -> None:
+    """Must hold: 0 false alarms. Beyond its end nothing of a journal can be verified; with an anchor of a longer one
+    the end that is gone is found, wherever one begins to look."""
+    async with engine(database_url) as memory:
+        for n in range(4):
+            await kept(memory, f"The {n}th letter")
+        anchors = (await memory.admin.sign_anchors([scope()])).anchors
+        assert (await memory.verify(scope(), since=Revision(4), anchors=anchors)).is_intact
+        with pytest.raises(BadInput, match="has not reached revision 5; it ends at 4"):
+            await memory.verify(scope(), since=Revision(5), anchors=anchors)
+        intruder = Intruder(database_url, scope().space, 1)
+        cut = None
+        while cut is None:
+            with intruder.conn.transaction():
+                intruder.conn.execute("set local session_replication_role = replica")
+                cut = intruder.truncate()
+        intruder.close()
+        found = (await memory.verify(scope(), since=Revision(4), anchors=anchors)).first
+        assert found is not None
+        assert (found.rev, found.kind) == (cut.rev, "removed")
 
 
 def test_the_commands(

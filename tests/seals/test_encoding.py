@@ -118,6 +118,14 @@ def test_lines_have_the_same_digest(
         assert json.loads(private).keys() == json.loads(json.dumps(others)).keys()
 
 
+def test_numbers_of_any_length_stand_as_they_are() -> None:
+    """A number that Python would refuse to parse is a detail like others."""
+    long = "9" * 5_000
+    public, private = split_details(f'\x01{{"n": {long}, "why": "same"}}'.encode())
+    assert private == f'{{"n": {long}}}'.encode()
+    assert public == tuple(b'\x01"same"' if name == "why" else None for name in PUBLIC_DETAILS)
+
+
 def test_the_other_digests_are_the_same(conn: psycopg.Connection[Any]) -> None:
     """The beginning of a chain, a step of it, and what an erasure has sealed anew."""
     space = UUID(int=7)

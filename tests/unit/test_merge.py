@@ -121,6 +121,23 @@ def test_notes_are_judged_by_words_numbers_and_negation(new: str, old: str, verd
     assert judge_candidate(Candidate(text=new, category="activity"), known(old)) == verdict
 
 
+@pytest.mark.parametrize(
+    ("new", "old", "verdict"),
+    [
+        ("The user moved to Lyon", "The user is preparing for an exam in Lyon.", "different"),
+        ("The user moved to Lyon", "The user is training for the Lyon marathon in October (2027).", "different"),
+        ("The user switched to tea", "The user drinks tea with milk", "different"),
+        ("用户搬到里昂", "用户正在准备里昂的考试", "different"),
+        ("The meeting with Dana moved to Thursday", "The user has a meeting with Dana on Wednesday", "supersedes"),
+        ("The user's office moved to Lyon", "The user's office is in Paris", "supersedes"),
+        ("Moved to Friday: the dentist appointment", "The dentist appointment is on Monday", "supersedes"),
+        ("会议改到周五", "会议在周四", "supersedes"),
+    ],
+)
+def test_a_move_corrects_what_moves_and_nothing_that_is_at_its_goal(new: str, old: str, verdict: str) -> None:
+    assert judge_candidate(bare(new), known(old)) == verdict
+
+
 def test_two_people_are_never_merged() -> None:
     """The same words about another person are another memory, even in the auto band."""
     old = known("Met Anna Keller at the trade fair in Basel")

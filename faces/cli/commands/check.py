@@ -163,15 +163,17 @@ def _format_ms(case: CaseResult) -> str:
     return f"{_MILLI * case.seconds:,.0f} ms"
 
 
-def _print_summary(results: Sequence[CaseResult]) -> None:
+def _describe_counts(results: Sequence[CaseResult]) -> str:
     counts = count_outcomes(results)
-    said = ", ".join(f"{count:,} {name if name != 'error' else 'not looked at'}" for name, count in counts.items())
-    screen.print_line(f"{said}; {sum(case.seconds for case in results):,.1f} s")
+    return ", ".join(f"{count:,} {name if name != 'error' else 'not looked at'}" for name, count in counts.items())
+
+
+def _print_summary(results: Sequence[CaseResult]) -> None:
+    screen.print_line(f"{_describe_counts(results)}; {sum(case.seconds for case in results):,.1f} s")
 
 
 def _print_differences(name: str, results: Sequence[CaseResult], differences: Sequence[Difference]) -> None:
-    counts = count_outcomes(results)
-    screen.print_line(f"against {screen.join_lines(name)}: {counts['passed']:,} passed, {counts['failed']:,} failed")
+    screen.print_line(f"against {screen.join_lines(name)}: {_describe_counts(results)}")
     if not differences:
         screen.print_line("The same assertions pass in both.")
         return

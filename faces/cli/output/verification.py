@@ -32,13 +32,15 @@ def report_to_json(report: VerificationReport) -> dict[str, Any]:
     }
 
 
-def print_report(report: VerificationReport) -> None:
-    """Print what was checked, and each finding on a line."""
+def print_report(report: VerificationReport, *, with_anchors: bool = False) -> None:
+    """Print what was checked, `with_anchors` also where none of them is of this space, and each finding on a line."""
     name = f"space {report.space}" if report.scope is None else report.scope.owner
     if report.erased_at is not None:
         screen.print_line(f"{name}: was erased at {report.erased_at:%Y-%m-%d %H:%M} UTC, after its anchor was made.")
     if report.scope is not None and report.rev:
-        screen.print_line(f"{name}: {'whole' if report.is_intact else 'NOT as it was written'}; {_count(report)}")
+        screen.print_line(
+            f"{name}: {'whole' if report.is_intact else 'NOT as it was written'}; {_count(report, with_anchors)}"
+        )
     if report.first is not None:
         screen.print_line(f"{name}: the first revision that was {report.first.kind}: {report.first.rev}")
     for finding in report.findings:
@@ -48,16 +50,22 @@ def print_report(report: VerificationReport) -> None:
         screen.print_line(f"  and {report.more:,} more")
 
 
-def _count(report: VerificationReport) -> str:
+def _count(report: VerificationReport, with_anchors: bool) -> str:
+    numbers = (
+        screen.format_count(report.lines, "line"),
+        f"{report.memories:,} {'memory' if report.memories == 1 else 'memories'}",
+        screen.format_count(report.versions, "former version"),
+    )
     counts = [
         f"revision {report.rev}",
-        f"{report.lines:,} lines, {report.memories:,} memories, {report.versions:,} former versions"
-        + (f" after revision {report.since}" if report.since else ""),
+        ", ".join(numbers) + (f" after revision {report.since}" if report.since else ""),
     ]
     if report.erased:
-        counts.append(f"{report.erased:,} lines whose content was erased")
+        counts.append(f"{screen.format_count(report.erased, 'line')} whose content was erased")
     if report.sealed_from:
         counts.append(f"sealed line by line from revision {report.sealed_from + 1} on")
     if report.anchored:
         counts.append(f"anchored at revision {report.anchored}")
+    elif with_anchors:
+        counts.append("no anchor of it was compared")
     return "; ".join(counts)

@@ -31,6 +31,7 @@ from muniment.memory.flows.metering import UsageMeter
 from muniment.memory.flows.reading.explain import AbsenceExplainer
 from muniment.memory.flows.reading.memories import MemoryBrowser
 from muniment.memory.flows.reading.recall import Recall
+from muniment.memory.flows.reading.untracked import stop_tracking
 from muniment.memory.ports.clock import Clock
 from muniment.memory.ports.layers.bisections import ReplayStore, TurnReplay
 from muniment.memory.ports.ledger import TurnLedger
@@ -191,12 +192,12 @@ class Bisecting:
         shown = {each.memory for each in turn.shown}
         wanted = request.judge or " ".join(part for one in _list_texts(request) for part in one)
         found = dict[str, ShownStatement]()
-        most = min(self.settings.limits.top_k, _MOST_CANDIDATES // 2)
+        most, recall = min(self.settings.limits.top_k, _MOST_CANDIDATES // 2), stop_tracking(self.recall)
         for text in (wanted, turn.message):
             if not text.strip():
                 continue
             query = Query(text=text, top_k=most, threshold=0.0, budget_tokens=_WIDE_BUDGET, as_of=turn.rev)
-            for hit in (await self.recall.query_memories(scope, _AGENT, query)).hits:
+            for hit in (await recall.query_memories(scope, _AGENT, query)).hits:
                 if hit.memory.id not in shown:
                     key = str(hit.memory.id)
                     found[key] = ShownStatement(

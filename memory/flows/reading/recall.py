@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from muniment.memory.codec import check_range
 from muniment.memory.config.schema import EmbedderProfile
@@ -16,7 +17,7 @@ from muniment.memory.domain.scope import Reader, Scope, make_owner_scope
 from muniment.memory.domain.search import Search, SearchSnapshot
 from muniment.memory.domain.usage import OpsEvent
 from muniment.memory.errors import BadConfig, BadInput, Denied, ModelUnavailable
-from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder, WriteBehind
+from muniment.memory.flows.process_state import AccessLog, AvailableEmbedder
 from muniment.memory.flows.reading.candidates import build_listing, is_read_whole, needs_more_candidates
 from muniment.memory.flows.reading.memories import MemoryBrowser, check_revision
 from muniment.memory.flows.reading.retrieval import Retrieval, ThreadView
@@ -52,6 +53,10 @@ _SMALL_TALK = frozenset({"greeting", "acknowledgement", "empty"})
 _MAX_HINTS = 1_000  # postings of a large space that are read for one question
 
 
+class _EventTracker(Protocol):
+    async def track_event(self, scope: Scope, event: OpsEvent) -> None: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Recall:
     """Answers queries and makes briefs. What else reads memories does so by `retrieve_hits`, too."""
@@ -65,7 +70,7 @@ class Recall:
     redactor: Redactor
     settings: Settings
     spelling: Spelling
-    write_behind: WriteBehind
+    write_behind: _EventTracker
     writes: MemoryWrites
 
     async def query_memories(self, scope: Scope, agent: str, query: Query) -> Answer:

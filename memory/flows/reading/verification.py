@@ -41,16 +41,24 @@ class Verification:
         """Verify the lines of a space after a revision, and those after its anchors. `on_progress` gets numbers of
         rows.
 
-        Raises NotFound for a space that does not exist and has no anchor, StoreError."""
+        Raises NotFound for a space that does not exist and has no anchor, BadInput for a revision that neither the
+        journal nor an anchor has reached, StoreError."""
         own = [anchor for anchor in anchors if anchor.space == scope.space]
         erased_at = (await self.seals.find_erasure(scope.space))[1] if own else None
         # What was before an erasure of the whole space says nothing about what came after it.
         valid = [anchor for anchor in own if erased_at is None or anchor.at > erased_at]
-        start = Revision(max(min([since, *(anchor.rev - 1 for anchor in valid)]), 0))
+        head = await self.seals.read_head(scope)
+        reached = max([head.rev if head else _NONE, *(anchor.rev for anchor in valid)])
+        if head is not None and since > reached:
+            raise BadInput(f"since: the journal has not reached revision {since}; it ends at {head.rev}")
+        # Where the journal is shorter than an anchor, it is looked at from its end.
+        start = Revision(max(min([since, head.rev if head else since, *(anchor.rev - 1 for anchor in valid)]), 0))
         async with self.seals.open_chain(scope, start) as opened:
             if opened is None:
                 if not own:
-                    raise NotFound(f"there is nothing of {scope.owner!r} to verify")
+                    raise NotFound(
+                        f"there is nothing of {scope.owner!r} to verify; `muniment verify --all` has all journals"
+                    )
                 report = _report_lost(scope.space, scope, is_found=bool(valid))
             else:
                 read, pages = opened
@@ -64,9 +72,10 @@ class Verification:
         return replace(report, erased_at=erased_at) if len(valid) < len(own) else report
 
     async def find_lost_spaces(self, anchors: Sequence[Anchor]) -> Sequence[VerificationReport]:
-        """Return a report for each space that an anchor knows and the database does not; one that was erased since
-        has no finding. Raises StoreError."""
-        reports = []
+        """Return a report for each space that an anchor knows and the database does not, of which one that was erased
+        since has no finding; and for each whose row names somebody else, so that nobody finds it. Raises StoreError."""
+        owners = await self.seals.list_owners()
+        reports = [_report_renamed(space, scope) for space, scope in owners if scope.space != space]
         latest = {anchor.space: anchor for anchor in sorted(anchors, key=lambda each: each.at)}
         for space, anchor in latest.items():
             is_known, erased_at = await self.seals.find_erasure(space)
@@ -141,6 +150,18 @@ class AnchorFiles:
 def _report_lost(space: SpaceId, scope: Scope | None, *, is_found: bool) -> VerificationReport:
     """Return the report of a space that an anchor knows and the database does not."""
     what = "an anchor is of this space, which is gone, and no receipt says that it was erased"
+    finding = SealFinding(rev=Revision(1), kind="removed", what=what)
+    return _report_unread(space, scope, (finding,) if is_found else ())
+
+
+def _report_renamed(space: SpaceId, scope: Scope) -> VerificationReport:
+    """Return the report of a space whose row names somebody else than its id is made of."""
+    what = f"the space {space} is of another owner than its row says"
+    return _report_unread(space, scope, (SealFinding(rev=Revision(1), kind="changed", what=what),))
+
+
+def _report_unread(space: SpaceId, scope: Scope | None, findings: Sequence[SealFinding]) -> VerificationReport:
+    """Return the report of a space of which nothing was read."""
     return VerificationReport(
         space=space,
         scope=scope,
@@ -152,5 +173,5 @@ def _report_lost(space: SpaceId, scope: Scope | None, *, is_found: bool) -> Veri
         versions=0,
         erased=0,
         digest=None,
-        findings=(SealFinding(rev=Revision(1), kind="removed", what=what),) if is_found else (),
+        findings=findings,
     )

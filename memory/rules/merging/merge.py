@@ -99,9 +99,9 @@ def merge_candidates(
 
     Each memory has one change. A pending candidate changes no active memory: it becomes one pending memory.
     `file_rows` is the number of rows of a file that the candidates are. Several are as many writes, each with its
-    changes; statements with different numbers, in which rows often differ alone, are never one, unless both are facts
-    with one key; notes with numbers are one only word for word; and none are one by the embedder's word alone, since
-    their source held them apart. The words of different speakers are never one.
+    changes; statements with different numbers are never one, unless both are facts with one key; notes with numbers
+    are one only word for word; and none are one by the embedder's word alone, since their source held them apart. The
+    words of different speakers are never one.
     `is_live`: it is said now, and so after all that is known, whatever the clocks of other hosts said. `is_by_model`:
     a model has read the turn as a whole, so that its facts take the place of the notes that they were read from."""
     changes: dict[MemoryId, Change] = {}
@@ -143,8 +143,7 @@ def merge_candidates(
     final += tuple(retire_read_notes(final, known, at, writing.soft_delete_days, is_by_model=is_by_model))
     tokens.drop_long_texts()
     refused = tuple(why for memory, why in fates.values() if memory is None and why != NOTHING_NEW)
-    edges = tuple(relations.values())
-    return MergeResult(changes=final, relations=edges, refused=refused, fates=tuple(fates.values()))
+    return MergeResult(changes=final, relations=(*relations.values(),), refused=refused, fates=(*fates.values(),))
 
 
 def _list_current_neighbours(

@@ -33,6 +33,11 @@ _COPULA = lazy_compile(
 _DONE_BY = lazy_compile(
     r"\b(?:is|are|was|were|be|been|being|got) (?P<verb>\w+)\b.*?\bby (?:(?:the|an?|my) )?(?P<by>\w+)"
 )
+# What changes stands before it, and what it is then behind it.
+_MOVED_TO = lazy_compile(
+    r"\b(?:moved (?:\w+ ){0,4}?|(?:relocated|changed|switched|renamed|postponed|rescheduled) )to\b"
+    r"|[换搬移调挪转]到|换成|提前到"
+)
 _COPULA_ZH = lazy_compile(r"^(?P<left>.+?)(?P<verb>叫|是|住在|(?<!正)在)(?P<right>.+)$")
 # A time is no thing with a value.
 _WHEN_ZH = lazy_compile(
@@ -92,7 +97,7 @@ def _may_be_one(new: ParsedStatement, old: ParsedStatement) -> bool:
 
 def _compare_differing(new: ParsedStatement, old: ParsedStatement, *, is_vouched: bool) -> Verdict:
     """Judge two statements that each have words of their own: another value, other wording, or another thing."""
-    if has_same_slot(new, old) or (new.is_correction and _compute_common_share(new, old) >= _CORRECTION_SHARE):
+    if has_same_slot(new, old) or _is_corrected(new, old):
         return "supersedes"
     if has_name_conflict(new, old):
         return "different"
@@ -280,7 +285,7 @@ def _judge_figures(new: ParsedStatement, old: ParsedStatement) -> Verdict:
         return "different"
     if not (new.words - old.words) or not (old.words - new.words) or has_same_slot(new, old):
         return "supersedes" if new.words & old.words else "different"
-    return "supersedes" if new.is_correction and _compute_common_share(new, old) >= _CORRECTION_SHARE else "different"
+    return "supersedes" if _is_corrected(new, old) else "different"
 
 
 def _judge_part(new: ParsedStatement, old: ParsedStatement) -> Verdict:
@@ -310,6 +315,17 @@ def _is_compound(longer: ParsedStatement, shorter: ParsedStatement) -> bool:
         return False
     after = longer.tokens[len(shorter.tokens) :]
     return bool(after) and after[0] not in tokens.STOP_WORDS and after[0] not in ("every", "each", "last", "next", "，")
+
+
+def _is_corrected(new: ParsedStatement, old: ParsedStatement) -> bool:
+    """Whether a correction changes what the older statement is about: they have enough in common, and not only the
+    value behind `moved to`. Who moves to Lyon corrects nothing that is in Lyon."""
+    if not new.is_correction or _compute_common_share(new, old) < _CORRECTION_SHARE:
+        return False
+    change = _MOVED_TO.search(new.plain)
+    if change is None or not change.start():
+        return True
+    return bool(parse_statement(new.plain[: change.end()]).words & old.words)
 
 
 def _compute_common_share(new: ParsedStatement, old: ParsedStatement) -> float:

@@ -35,7 +35,7 @@ _INT, _LONG, _TYPE, _HEAD = Struct(">i").pack, Struct(">q").pack, Struct(">I").p
 _NULL = b"\xff\xff\xff\xff"
 _JSON_VERSION = b"\x01"
 _NO_DETAILS = b"\x01{}"
-_scan = JSONDecoder().raw_decode
+_scan = JSONDecoder(parse_int=str, parse_float=str).raw_decode  # no number is too long
 
 
 def encode_record(fields: Sequence[tuple[int, bytes | None]]) -> bytes:
@@ -91,10 +91,24 @@ def digest_chain(before: bytes, line: bytes, resealed: bytes) -> bytes:
 def split_details(meta: bytes | None) -> tuple[tuple[bytes | None, ...], bytes | None]:
     """Return the public details of a line, each as JSON that is sent, and the others as a text; None for none.
 
-    The texts of the values are taken as they stand, so that no number is written in another way."""
+    The texts of the values are taken as they stand, so that no number is written in another way. What is no object of
+    a line, as no writer makes it, is private as a whole."""
     if meta is None or meta == _NO_DETAILS:
         return _NO_PUBLIC, None
     text = meta[1:].decode()
+    try:
+        public, private = _split_object(text)
+    except (ValueError, RecursionError):
+        return _NO_PUBLIC, meta[1:]
+    others = "{" + ", ".join(private) + "}" if private else None
+    return tuple(public.get(name) for name in PUBLIC_DETAILS), None if others is None else others.encode()
+
+
+def _split_object(text: str) -> tuple[dict[str, bytes], list[str]]:
+    """Return the public details of an object as they are sent, and the others with their keys. Raises ValueError for
+    another value, RecursionError for one that is nested too deep."""
+    if not text.startswith("{"):
+        raise ValueError
     public: dict[str, bytes] = {}
     private: list[str] = []
     place = 1
@@ -106,8 +120,7 @@ def split_details(meta: bytes | None) -> tuple[tuple[bytes | None, ...], bytes |
         else:
             private.append(text[place:end])
         place = end + 2 if text[end] == "," else end
-    others = "{" + ", ".join(private) + "}" if private else None
-    return tuple(public.get(name) for name in PUBLIC_DETAILS), None if others is None else others.encode()
+    return public, private
 
 
 _NO_PUBLIC: tuple[bytes | None, ...] = (None,) * len(PUBLIC_DETAILS)

@@ -50,11 +50,14 @@ class ChainVerifier:
         self._digest = read.before or digest_space(self._space, read.head.sealed_from)
         self._last = int(since)
         self._present: dict[bytes, tuple[int, HeldRow | None]] = {}  # the latest state of each memory
-        self._anchors = {int(anchor.rev): anchor for anchor in anchors}
+        self._anchors: dict[int, list[Anchor]] = defaultdict(list)
+        for anchor in anchors:
+            self._anchors[int(anchor.rev)].append(anchor)
         self._met: list[int] = []
         self._group: list[ChainRow] = []
         self._findings: list[SealFinding] = []
         self._flawed: set[int] = set()  # revisions of lines that are not what was written
+        self._closed: set[int] = set()  # revisions of lines whose digest was compared with what they seal anew
         self._gaps: list[range] = []  # of lines that are gone
         self._more = 0
         self._lines = self._memories = self._versions = self._erased = 0
@@ -96,6 +99,9 @@ class ChainVerifier:
         """Check all that there is of one revision."""
         row = rows[0]
         rev, memory = row.rev, row.memory_id
+        if rev < 1:
+            self._report(rev, "added", "a row or a line before the first revision", memory)
+            return
         is_sealed_alone = row.line is None and rev <= self._head.sealed_from
         if row.line is not None or row.digest is not None:
             self._check_gap(rev)
@@ -125,10 +131,12 @@ class ChainVerifier:
         public, private = split_details(row.meta)
         memory = row.memory_id
         alone = digest_line(line, public, row.content or b"")
-        resealed = digest_reseals(self._resealed_by.get(row.rev, ()))
-        if not compare_digest(digest_chain(self._digest, alone, resealed), digest):
-            self._report(row.rev, "changed", "the line, or what stood before it, is not what was written", memory)
-            self._flawed.add(row.rev)
+        reseals = self._resealed_by.get(row.rev, ())
+        if compare_digest(digest_chain(self._digest, alone, digest_reseals(reseals)), digest):
+            self._closed.add(row.rev)
+        elif not (reseals and compare_digest(digest_chain(self._digest, alone, b""), digest)):  # it sealed nothing anew
+            self._report_line(row.rev, memory)
+            self._closed.add(row.rev)
         self._check_content(row, private, held, memory)
         if row.leaves_memory and memory is not None:
             self._follow_memory(row.rev, memory, held)
@@ -189,11 +197,28 @@ class ChainVerifier:
             kind: FindingKind = "removed" if self._last < head.rev else "changed"
             rev = self._last + 1 if kind == "removed" else self._last
             self._report(rev, kind, "the head of the space is not the digest of the latest line")
-        for each in self._resealed_by.get(0, ()):
-            self._report(each.rev, "changed", "was sealed anew, and no erasure has a line for it")
-        for anchor in self._anchors.values():
-            if anchor.rev > self._last:
-                self._report(self._last + 1, "removed", f"an anchor of revision {anchor.rev} is of a longer journal")
+        self._check_reseals()
+        for rev in self._anchors:
+            if rev > self._last:
+                self._report(self._last + 1, "removed", f"an anchor of revision {rev} is of a longer journal")
+
+    def _check_reseals(self) -> None:
+        """What is sealed anew is so by a line that is there, or by one that was reported already."""
+        for sealed_by, reseals in self._resealed_by.items():
+            if sealed_by not in self._closed and not self._is_flawed(sealed_by):
+                for each in reseals:
+                    self._report(each.rev, "changed", "was sealed anew, and no erasure has a line for it")
+
+    def _report_line(self, rev: int, memory: bytes | None) -> None:
+        """Report a line that is not over what stands before it; of lines that were sealed at once, a revision may be
+        none."""
+        gap = range(self._last + 1, rev)
+        if gap and rev <= self._head.sealed_from:
+            self._report(gap.start, "removed", f"what there was from here on is gone, or the line {rev} is another one")
+            self._gaps.append(gap)
+        else:
+            self._report(rev, "changed", "the line, or what stood before it, is not what was written", memory)
+        self._flawed.add(rev)
 
     def _check_gap(self, rev: int) -> None:
         expected = max(self._last, int(self._head.sealed_from)) + 1
@@ -205,13 +230,11 @@ class ChainVerifier:
 
     def _follow(self, rev: int, digest: bytes) -> None:
         self._digest, self._last, self._has_seal = digest, rev, True
-        anchor = self._anchors.get(rev)
-        if anchor is None:
-            return
-        if compare_digest(anchor.digest, digest):
-            self._met.append(rev)
-        else:
+        anchors = self._anchors.get(rev, ())
+        if any(not compare_digest(anchor.digest, digest) for anchor in anchors):
             self._report(rev, "replaced", "the journal up to here is another one than the anchor is of")
+        elif anchors:
+            self._met.append(rev)
 
     def _report(self, rev: int, kind: FindingKind, what: str, memory: bytes | None = None) -> None:
         if len(self._findings) < _KEPT_FINDINGS:

@@ -17,15 +17,17 @@ from muniment.memory.domain.evidence.seals import Chain, ChainHead, ChainRow, He
 from muniment.memory.domain.ids import Revision, SpaceId
 from muniment.memory.domain.scope import Scope
 from muniment.memory.ports.seals import SealStore
+from muniment.memory.stores.postgres import rows
 from muniment.memory.stores.postgres.connection.pool import Connection, PostgresConnections, require_row
 from muniment.memory.stores.postgres.sql import load_blocks
 
-_SEALS, _READ = load_blocks("seals"), load_blocks("read")
+_SEALS, _READ, _ROLES = load_blocks("seals"), load_blocks("read"), load_blocks("roles")
 # Bytes of a record: the number of its fields, then of each its type and its length. The first of a row is the memory's
 # id.
 _COUNT = 4
 _FIELD_HEAD = _COUNT + 8
 _ID_END = _FIELD_HEAD + 16
+_LOWEST = -(2**63)  # there is no revision below 1, unless somebody has made one
 
 
 class PostgresSeals(SealStore):
@@ -38,13 +40,13 @@ class PostgresSeals(SealStore):
     async def open_chain(
         self, scope: Scope, since: Revision
     ) -> AsyncIterator[tuple[Chain, AsyncIterator[Sequence[ChainRow]]] | None]:
-        params = {"space": scope.space, "since": since}
+        params = {"space": scope.space, "since": since, "first": since + 1 if since else _LOWEST}
         async with self._connections.reading(scope) as conn:
             head = await _read_head(conn, scope)
             if head is None:
                 yield None
                 return
-            before = await (await conn.execute(_SEALS["before"], params)).fetchone()
+            before = await (await conn.execute(_SEALS["before"], params)).fetchone() if since else None
             reseals: dict[int, list[Reseal]] = defaultdict(list)
             for row in await (await conn.execute(_SEALS["reseals"], params)).fetchall():
                 reseals[row["rev"]].append(Reseal(**row))
@@ -53,6 +55,12 @@ class PostgresSeals(SealStore):
     async def read_head(self, scope: Scope) -> ChainHead | None:
         async with self._connections.reading(scope) as conn:
             return await _read_head(conn, scope)
+
+    async def list_owners(self) -> Sequence[tuple[SpaceId, Scope]]:
+        async with self._connections.transaction() as conn:
+            await conn.execute(_ROLES["keeper"])
+            found = await (await conn.execute(_SEALS["owners"])).fetchall()
+        return [(row["space_id"], rows.parse_scope(row)) for row in found]
 
     async def find_erasure(self, space: SpaceId) -> tuple[bool, datetime | None]:
         async with self._connections.transaction() as conn:
@@ -74,10 +82,10 @@ async def _fetch(conn: Connection, params: dict[str, Any]) -> AsyncIterator[Sequ
     cursor.adapters.register_loader("uuid", ByteaBinaryLoader)
     fetching = asyncio.create_task(_fetch_page(cursor))
     try:
-        while rows := await fetching:
+        while fetched := await fetching:
             fetching = asyncio.create_task(_fetch_page(cursor))
             await asyncio.sleep(0)  # it asks the server
-            yield [_parse_row(row) for row in rows]
+            yield [_parse_row(row) for row in fetched]
     finally:
         fetching.cancel()
         await asyncio.wait({fetching})

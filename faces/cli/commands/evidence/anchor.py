@@ -52,7 +52,7 @@ def export_anchors(
                 signed = await memory.admin.sign_anchors(scopes)
             if not signed.anchors and not is_all:
                 raise NotFound(
-                    f"there is no journal of {scopes[0].owner!r}; `muniment list --state all` shows what there is"
+                    f"there is no journal of {scopes[0].owner!r}; `muniment verify --all` shows whose there are"
                 )
             return signed
 

@@ -17,7 +17,7 @@ from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.evidence.seals import Anchor, VerificationReport
 from muniment.memory.domain.ids import Revision
 from muniment.memory.domain.scope import Scope
-from muniment.memory.errors import BadInput
+from muniment.memory.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from muniment.memory.client import Memory
@@ -74,9 +74,10 @@ async def _verify(
             if as_json:
                 screen.print_json(verification.report_to_json(report))
             else:
-                verification.print_report(report)
+                verification.print_report(report, with_anchors=anchor is not None)
     if is_all and not as_json:
-        screen.print_line(f"{spaces:,} journals were verified; {'nothing was found' if is_intact else 'see above'}.")
+        verified = f"{spaces:,} {'journal was' if spaces == 1 else 'journals were'} verified"
+        screen.print_line(f"{verified}; {'nothing was found' if is_intact else 'see above'}.")
     return is_intact
 
 
@@ -84,8 +85,13 @@ async def _verify_each(
     memory: Memory, scopes: Sequence[Scope], since: Revision, anchors: Sequence[Anchor], *, is_all: bool, quiet: bool
 ) -> AsyncIterator[VerificationReport]:
     for scope in scopes:
-        with terminal.show_progress(f"rows of {scope.owner}", None, quiet=quiet) as move:
-            report = await memory.admin.verify(scope, since=since, anchors=anchors, on_progress=move)
+        try:
+            with terminal.show_progress(f"rows of {scope.owner}", None, quiet=quiet) as move:
+                report = await memory.admin.verify(scope, since=since, anchors=anchors, on_progress=move)
+        except NotFound:
+            if not is_all:
+                raise
+            continue  # erased since they were listed, or reported below as another one's
         yield report
     if is_all:
         for report in await memory.admin.find_lost_spaces(anchors):

@@ -114,8 +114,9 @@ def _print_bisection(found: Bisection) -> None:
     turn = found.turn
     how = "as the thread keeps it" if turn.is_kept else "made again from memory as it was"
     terminal.print_hint(
-        f"turn {turn.position} of {turn.thread}, revision {turn.rev}, {how}: {len(turn.shown)} statements shown, "
-        f"{found.replies} replies, {found.reused} of them kept from before"
+        f"turn {turn.position} of {turn.thread}, revision {turn.rev}, {how}: "
+        f"{screen.format_count(len(turn.shown), 'statement')} shown, "
+        f"{found.replies:,} {'reply' if found.replies == 1 else 'replies'}, {found.reused:,} kept from before"
     )
     if found.strayed:
         terminal.print_hint(

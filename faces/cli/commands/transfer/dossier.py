@@ -17,6 +17,7 @@ from muniment.faces.dossier.letters import LetterFaults, name_script
 from muniment.faces.transfer.files import open_replacement
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.scope import Scope
+from muniment.memory.errors import BadInput
 
 _MAX_LETTERS = 40  # that cannot be drawn and are named
 
@@ -58,6 +59,8 @@ def write_person_file(
       muniment dossier --user ana --out ana.json --json
     """
     form = choose_form(out)
+    if font is not None and form is not DossierForm.pdf:
+        raise BadInput("--font: is for a .pdf")
     settings = load_settings()
     scope = session.make_scope(settings, user)
     with (
@@ -85,15 +88,19 @@ def _describe_faults(faults: LetterFaults) -> Iterator[str]:
         letters = " ".join(faults.list_missing()[:_MAX_LETTERS])
         more = max(len(faults.missing) - _MAX_LETTERS, 0)
         yield (
-            f"{faults.missing.total():,} characters are in its text and cannot be drawn by its fonts: {letters}"
+            f"{_count_letters(faults.missing.total())} in its text and cannot be drawn by its fonts: {letters}"
             f"{f' and {more:,} others' if more else ''}; give a TrueType font that has them with --font, or take .html"
         )
     if faults.unjoined:
         scripts = ", ".join(sorted({name_script(each).title() for each in faults.unjoined}))
         yield (
-            f"{faults.unjoined.total():,} characters of {scripts} are drawn one by one from left to right, not as they "
-            "are written; take .html, which shows them rightly"
+            f"{_count_letters(faults.unjoined.total())} of {scripts} and drawn one by one from left to right, not as "
+            "in writing; .html shows the text rightly"
         )
+
+
+def _count_letters(count: int) -> str:
+    return "1 character is" if count == 1 else f"{count:,} characters are"
 
 
 async def _write(

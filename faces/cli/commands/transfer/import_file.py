@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeAlias
+from typing import IO, Annotated, Any, TypeAlias
 
 import typer
 
@@ -18,7 +18,7 @@ from muniment.faces.cli.output import screen, terminal
 from muniment.faces.locomo import parse_conversations
 from muniment.faces.memory_records import FIELDS, convert_records
 from muniment.faces.transfer.archive import EXPORT, check_archive, is_archive
-from muniment.faces.transfer.row_file import RowFile
+from muniment.faces.transfer.formats import is_export
 from muniment.memory.config.settings import Settings, load_settings
 from muniment.memory.domain.plan import ImportReport
 from muniment.memory.errors import BadInput, MunimentError
@@ -50,7 +50,7 @@ File: TypeAlias = Annotated[
 ]
 Layout: TypeAlias = Annotated[
     ImportFormat | None,
-    typer.Option("--format", "-f", help="How it is written; else another memory's is recognized."),
+    typer.Option("--format", "-f", help="How it is written; else an export or another memory's is recognized."),
 ]
 Owner: TypeAlias = Annotated[
     str | None,
@@ -87,12 +87,12 @@ def import_file(
     The archive that `export --archive` writes is recognized, too: it is checked by its list of checksums, and restores
     the memory of a user who has no memories yet. What of it no import brings back is said.
 
-    jsonl: what `export` wrote, into a user who has no memories yet; or one object a line with at least a "text",
-    perhaps "category", "kind", "importance", "event_time", "tags", "aliases", "pinned", "actor_id", "fact". Without
-    category, kind and fact a line is read as a message of the user's: "User lives in Rome" is a fact, and corrected
-    by "I live in Berlin now". Of two lines that contradict each other the later "event_time" holds, and one without
-    it is so now. It is said which lines only changed a memory that there was already, and which added nothing; with
-    --json all of their numbers.
+    jsonl: what `export` wrote, which is recognized, into a user who has no memories yet; or one object a line with at
+    least a "text", perhaps "category", "kind", "importance", "event_time", "tags", "aliases", "pinned", "actor_id",
+    "fact". Without category, kind and fact a line is read as a message of the user's: "User lives in Rome" is a fact,
+    and corrected by "I live in Berlin now". Of two lines that contradict each other the later "event_time" holds, and
+    one without it is so now. It is said which lines only changed a memory that there was already, and which added
+    nothing; with --json all of their numbers.
 
     locomo: conversations in the layout of the LoCoMo data set; every turn becomes an episodic memory with its
     speaker and its own date.
@@ -109,21 +109,26 @@ def import_file(
 
       muniment import ana.zip --user ana
 
-      muniment import backup.jsonl --format jsonl --user ana
+      muniment import sentences.jsonl --format jsonl --user ana
 
       muniment import conversations.json --format locomo
     """
     settings = load_settings()
     if layout in (None, ImportFormat.jsonl) and file != "-" and is_archive(Path(file)):
         _import_archive(settings, file, user, only=only, dry_run=dry_run, as_json=as_json)
-    elif layout not in _OWN_FORMATS:
-        name = None if layout is None else layout.value
-        import_records(settings, file, name, user or DEFAULT_USER, only=only, dry_run=dry_run, as_json=as_json)
+        return
+    layout, owner = layout or _recognize_export(file), user or DEFAULT_USER
+    if layout not in _OWN_FORMATS:
+        import_records(settings, file, layout and layout.value, owner, only=only, dry_run=dry_run, as_json=as_json)
     elif dry_run or only is not None:
         raise BadInput(f"--dry-run and --only are for what comes from other memories, not for {layout.value}")
     else:
         source = ImportSource(file, FIELDS) if layout is ImportFormat.memory_records else ImportSource(file)
         _import_own(settings, source, layout, user, as_json)
+
+
+def _recognize_export(file: str) -> ImportFormat | None:
+    return ImportFormat.jsonl if file != "-" and is_export(Path(file)) else None
 
 
 def _import_archive(
@@ -165,17 +170,15 @@ def _import_lines(
 ) -> tuple[str, ImportReport]:
     scope = session.make_scope(settings, user)
 
-    async def work(rows: RowFile) -> ImportReport:
+    async def work(source: IO[bytes]) -> ImportReport:
         async with session.open_memory(settings, quiet=quiet) as memory:
             with terminal.show_progress(f"import {import_source.file}", None, quiet=quiet) as move:
-                return await memory.load(scope, rows, import_source.count_written(move))
+                rows = import_source.read_rows(source)
+                given = rows if convert is None else convert(rows)
+                return await memory.load(scope, given, import_source.count_written(move))
 
-    with import_source.open_file() as source, RowFile() as rows:
-        with terminal.show_spinner("reading…", quiet=quiet):
-            given = import_source.read_rows(source)
-            for row in given if convert is None else convert(given):
-                rows.add_row(row)
-        return scope.owner, session.run_async(work(rows))
+    with import_source.open_file() as source:
+        return scope.owner, session.run_async(work(source))
 
 
 def _import_conversations(

@@ -124,7 +124,8 @@ def _print_preview(settings: Settings, spool: RecordSpool, format_: Format, sour
             }
         )
         return
-    screen.print_line(f"{format_.title}: {spool.total + spool.totals.total:,} records, nothing is written")
+    records = screen.format_count(spool.total + spool.totals.total, "record")
+    screen.print_line(f"{format_.title}: {records}, nothing is written")
     for kind, count in spool.kinds.most_common():
         screen.print_line(f"  {count:,} of kind {kind}")
     for line in _describe_fate(spool.totals, "left_out"):
@@ -154,7 +155,7 @@ def _print_outcome(scope: Scope, format_: Format, source: ImportFiles, written: 
         }
         screen.print_json(outcome | {"places": places, "not_read": dict(source.unread.counts)})
         return
-    screen.print_line(f"{scope.owner}: {written.total:,} records of {format_.title}")
+    screen.print_line(f"{scope.owner}: {screen.format_count(written.total, 'record')} of {format_.title}")
     for fate in _FATES:
         for line in _describe_fate(written, fate):
             screen.print_line(line)

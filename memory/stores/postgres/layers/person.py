@@ -25,7 +25,7 @@ _ORDERS: Mapping[str, tuple[LiteralString, LiteralString]] = {
     "consent_requests": ("consent_requests", "t.asked_at, t.request_id"),
     "erasures": ("erasures", "t.at, t.erasure_id"),
     "sessions": ("sessions", "t.started_at, t.session_id"),
-    "turns": ("turns", "t.at, t.turn_id"),
+    "turns": ("turns", "t.at, t.session_id, t.position, t.turn_id"),
     "thread_revision": ("thread_revision", "t.thread_id"),
     "observations": ("observations", "t.at, t.observation_id"),
     "extractions": ("extractions", "t.at, t.turn_id, t.source"),
