@@ -1,6 +1,6 @@
 -- One plan of a statement serves all spaces. Where most of them are small, what the planner measures - a few rows of a space - makes plans that
--- read a large space once for each of its rows. A plan for a large space costs a small one next to nothing: the planner is told that spaces are
--- large. Citus plans each statement for its values.
+-- read a large space once for each of its rows. A plan for a large space costs a small one next to nothing: the planner is told that a space has
+-- ten thousand rows, or all that there are. Citus plans each statement for its values.
 do $$
 declare
   place regclass;
