@@ -40,6 +40,7 @@ from muniment.memory.rules.redaction.redact import Redactor, find_denial
 OnProgress = Callable[[int], None]
 CLOSE_GRACE_SECONDS = 3.0  # that a cancelled caller waits for a write that has begun
 _BATCH = 128  # texts that are embedded at once
+_BATCH_CHARS = 2**17  # of lines that are kept together, after which no more join them
 _MAX_TRANSACTION = 1024  # memories of one transaction, and up to a batch more
 _PACK_SIZE = 16  # memories that are packed before other tasks have a turn
 
@@ -105,9 +106,11 @@ class Transfer:
         order = np.argsort(np.array(check.times), kind="stable")
         rev_before, _ = await self.reads.find_neighbours(scope, (), 0)
         tally = ImportTally()
-        for start in range(0, len(order), _BATCH):
+        start = 0
+        while start < len(order):
             lines = await asyncio.to_thread(self._parse_lines, scope, rows, order[start : start + _BATCH].tolist())
             await self._load_lines(scope, lines, rev_before, tally, on_progress)
+            start += len(lines)
         return tally.make_report()
 
     async def _load_lines(
@@ -133,12 +136,16 @@ class Transfer:
             tally.count_changes(group, await self._keep_lines(scope, group, candidates, on_progress))
 
     def _parse_lines(self, scope: Scope, rows: Sequence[Mapping[str, Any]], places: Sequence[int]) -> list[ImportLine]:
-        """Return the rows at these places as lines whose candidates are redacted, so that nobody does it again where
-        others wait."""
-        lines = []
+        """Return the rows at these places as lines, not more of them than are kept together, with candidates that are
+        redacted, so that nobody does it again where others wait."""
+        lines: list[ImportLine] = []
+        chars = 0
         for place in places:
             row, number = rows[place], place + 1
             lines.append(self.import_rows.parse_line(scope, number, row, self.import_rows.parse_candidate(row, number)))
+            chars += len(row["text"])
+            if chars >= _BATCH_CHARS:
+                break
         redactor = self.writer.redactor
         return [
             replace(line, candidates=tuple(sanitize_candidate(each, redactor) for each in line.candidates))
