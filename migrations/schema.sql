@@ -296,7 +296,7 @@ CREATE TABLE muniment.memories (
     CONSTRAINT memories_trust CHECK ((trust = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 )
 WITH (fillfactor='80');
-ALTER TABLE ONLY muniment.memories ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.memories ALTER COLUMN space_id SET (n_distinct=-0.0001);
 ALTER TABLE ONLY muniment.memories ALTER COLUMN embedding SET STORAGE MAIN;
 ALTER TABLE ONLY muniment.memories ALTER COLUMN words SET STORAGE MAIN;
 ALTER TABLE ONLY muniment.memories ALTER COLUMN next_embedding SET STORAGE MAIN;
@@ -438,7 +438,7 @@ CREATE TABLE muniment.memory_versions (
     CONSTRAINT memory_versions_range CHECK ((from_rev < to_rev)),
     CONSTRAINT memory_versions_reach CHECK (((reach = 'user'::text) OR ((reach = 'project'::text) AND (project_id IS NOT NULL)) OR ((reach = 'session'::text) AND (session_id IS NOT NULL))))
 );
-ALTER TABLE ONLY muniment.memory_versions ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.memory_versions ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.memory_versions FORCE ROW LEVEL SECURITY;
 
@@ -568,7 +568,7 @@ CREATE TABLE muniment.journal (
     category text,
     CONSTRAINT journal_action CHECK ((action = ANY (ARRAY['ADD'::text, 'UPDATE'::text, 'DELETE'::text, 'MERGE'::text, 'LINK'::text, 'TTL'::text, 'RESTORE'::text])))
 );
-ALTER TABLE ONLY muniment.journal ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.journal ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.journal FORCE ROW LEVEL SECURITY;
 
@@ -1306,7 +1306,7 @@ CREATE TABLE muniment.projections (
     at timestamp with time zone NOT NULL,
     CONSTRAINT projections_status CHECK ((status = ANY (ARRAY['active'::text, 'support'::text, 'conflict'::text, 'outranked'::text, 'pending'::text, 'rejected'::text, 'superseded'::text])))
 );
-ALTER TABLE ONLY muniment.projections ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.projections ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.projections FORCE ROW LEVEL SECURITY;
 
@@ -1828,7 +1828,7 @@ CREATE TABLE muniment.bisect_replies (
     strayed boolean DEFAULT false NOT NULL,
     CONSTRAINT bisect_replies_attempt_range CHECK ((attempt >= 0))
 );
-ALTER TABLE ONLY muniment.bisect_replies ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.bisect_replies ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.bisect_replies FORCE ROW LEVEL SECURITY;
 
@@ -1890,7 +1890,7 @@ CREATE TABLE muniment.consent_requests (
     decided_by text,
     CONSTRAINT consent_requests_decision CHECK ((decision = ANY (ARRAY['pending'::text, 'approved'::text, 'rejected'::text, 'expired'::text, 'replaced'::text, 'withdrawn'::text])))
 );
-ALTER TABLE ONLY muniment.consent_requests ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.consent_requests ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.consent_requests FORCE ROW LEVEL SECURITY;
 
@@ -1975,7 +1975,7 @@ CREATE TABLE muniment.consolidation_runs (
     classes jsonb DEFAULT '{}'::jsonb NOT NULL,
     CONSTRAINT consolidation_runs_status CHECK ((status = ANY (ARRAY['running'::text, 'waiting'::text, 'done'::text, 'over_budget'::text, 'failed'::text, 'interrupted'::text, 'cancelled'::text, 'undone'::text])))
 );
-ALTER TABLE ONLY muniment.consolidation_runs ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.consolidation_runs ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.consolidation_runs FORCE ROW LEVEL SECURITY;
 
@@ -2066,7 +2066,7 @@ CREATE TABLE muniment.erasures (
     at timestamp with time zone NOT NULL,
     CONSTRAINT erasures_what CHECK ((what = ANY (ARRAY['memory'::text, 'user'::text, 'purge'::text])))
 );
-ALTER TABLE ONLY muniment.erasures ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.erasures ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.erasures FORCE ROW LEVEL SECURITY;
 
@@ -2096,7 +2096,7 @@ CREATE TABLE muniment.events (
     CONSTRAINT events_op CHECK ((op = ANY (ARRAY['classify'::text, 'search'::text, 'create'::text, 'update'::text, 'merge'::text, 'delete'::text, 'link'::text, 'ttl'::text]))),
     CONSTRAINT events_status CHECK ((status = ANY (ARRAY['ok'::text, 'error'::text, 'skipped'::text])))
 );
-ALTER TABLE ONLY muniment.events ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.events ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.events FORCE ROW LEVEL SECURITY;
 
@@ -2136,7 +2136,7 @@ CREATE TABLE muniment.extractions (
     at timestamp with time zone NOT NULL,
     CONSTRAINT extractions_source CHECK ((source = ANY (ARRAY['rules'::text, 'model'::text])))
 );
-ALTER TABLE ONLY muniment.extractions ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.extractions ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.extractions FORCE ROW LEVEL SECURITY;
 
@@ -2186,7 +2186,7 @@ CREATE TABLE muniment.host_items (
     CONSTRAINT host_items_digest_length CHECK ((octet_length(digest) = ANY (ARRAY[0, 32]))),
     CONSTRAINT host_items_said_length CHECK ((octet_length(said) = 32))
 );
-ALTER TABLE ONLY muniment.host_items ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.host_items ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.host_items FORCE ROW LEVEL SECURITY;
 
@@ -2220,7 +2220,7 @@ CREATE TABLE muniment.items (
     updated_at timestamp with time zone NOT NULL,
     CONSTRAINT items_ttl CHECK (((ttl IS NULL) = (expires_at IS NULL)))
 );
-ALTER TABLE ONLY muniment.items ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.items ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.items FORCE ROW LEVEL SECURITY;
 
@@ -2293,7 +2293,7 @@ CREATE TABLE muniment.sessions (
     CONSTRAINT sessions_metadata CHECK ((jsonb_typeof(metadata) = 'object'::text)),
     CONSTRAINT sessions_retention CHECK (((retention_days IS NULL) OR (own_retention AND (retention_days > 0))))
 );
-ALTER TABLE ONLY muniment.sessions ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.sessions ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.sessions FORCE ROW LEVEL SECURITY;
 
@@ -2386,7 +2386,7 @@ CREATE TABLE muniment.observations (
     at timestamp with time zone NOT NULL,
     CONSTRAINT observations_kind CHECK ((kind = ANY (ARRAY['user_fact'::text, 'decision'::text, 'discovery'::text, 'rule'::text, 'constraint'::text, 'fix'::text, 'todo'::text, 'skill_proposal_candidate'::text])))
 );
-ALTER TABLE ONLY muniment.observations ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.observations ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.observations FORCE ROW LEVEL SECURITY;
 
@@ -2436,7 +2436,7 @@ CREATE TABLE muniment.relations (
     CONSTRAINT relations_order CHECK ((from_id < to_id)),
     CONSTRAINT relations_strength CHECK (((strength >= (0)::double precision) AND (strength <= (1)::double precision)))
 );
-ALTER TABLE ONLY muniment.relations ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.relations ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.relations FORCE ROW LEVEL SECURITY;
 
@@ -2570,7 +2570,7 @@ CREATE TABLE muniment.turns (
     CONSTRAINT turns_kind CHECK ((kind = ANY (ARRAY['message'::text, 'transcript'::text, 'tool'::text, 'file'::text, 'audit'::text]))),
     CONSTRAINT turns_source CHECK ((source = ANY (ARRAY['user'::text, 'tool'::text, 'document'::text, 'agent'::text])))
 );
-ALTER TABLE ONLY muniment.turns ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.turns ALTER COLUMN space_id SET (n_distinct=-0.0001);
 ALTER TABLE ONLY muniment.turns ALTER COLUMN words SET STORAGE MAIN;
 
 ALTER TABLE ONLY muniment.turns FORCE ROW LEVEL SECURITY;
@@ -2678,7 +2678,7 @@ CREATE TABLE muniment.spaces (
     CONSTRAINT spaces_owner_type CHECK ((owner_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 )
 WITH (fillfactor='50');
-ALTER TABLE ONLY muniment.spaces ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.spaces ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.spaces FORCE ROW LEVEL SECURITY;
 
@@ -2777,7 +2777,7 @@ CREATE TABLE muniment.pair_fingerprints (
     CONSTRAINT pair_fingerprints_order CHECK ((low_id < high_id)),
     CONSTRAINT pair_fingerprints_source CHECK ((source = ANY (ARRAY['rules'::text, 'model'::text, 'person'::text])))
 );
-ALTER TABLE ONLY muniment.pair_fingerprints ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.pair_fingerprints ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.pair_fingerprints FORCE ROW LEVEL SECURITY;
 
@@ -2811,7 +2811,7 @@ CREATE TABLE muniment.plugin_audit (
     item_id text,
     CONSTRAINT plugin_audit_action CHECK ((action = ANY (ARRAY['pin'::text, 'unpin'::text, 'forget'::text, 'off'::text, 'on'::text])))
 );
-ALTER TABLE ONLY muniment.plugin_audit ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.plugin_audit ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.plugin_audit FORCE ROW LEVEL SECURITY;
 
@@ -2837,7 +2837,7 @@ CREATE TABLE muniment.plugin_switches (
     is_on boolean NOT NULL,
     changed_at timestamp with time zone NOT NULL
 );
-ALTER TABLE ONLY muniment.plugin_switches ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.plugin_switches ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.plugin_switches FORCE ROW LEVEL SECURITY;
 
@@ -2872,7 +2872,7 @@ CREATE TABLE muniment.plugin_turns (
     queue_length integer NOT NULL,
     milliseconds jsonb NOT NULL
 );
-ALTER TABLE ONLY muniment.plugin_turns ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.plugin_turns ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.plugin_turns FORCE ROW LEVEL SECURITY;
 
@@ -2924,7 +2924,7 @@ CREATE TABLE muniment.postings (
     memories uuid[] NOT NULL,
     weights real[] NOT NULL
 );
-ALTER TABLE ONLY muniment.postings ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.postings ALTER COLUMN space_id SET (n_distinct=-0.0001);
 ALTER TABLE ONLY muniment.postings ALTER COLUMN memories SET STORAGE EXTERNAL;
 ALTER TABLE ONLY muniment.postings ALTER COLUMN weights SET STORAGE EXTERNAL;
 
@@ -2958,7 +2958,7 @@ CREATE TABLE muniment.proxy_days (
     latency_ms bigint NOT NULL,
     longest_ms bigint NOT NULL
 );
-ALTER TABLE ONLY muniment.proxy_days ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.proxy_days ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.proxy_days FORCE ROW LEVEL SECURITY;
 
@@ -3002,7 +3002,7 @@ CREATE TABLE muniment.requests (
     at timestamp with time zone NOT NULL,
     CONSTRAINT requests_key_length CHECK (((length(key) >= 1) AND (length(key) <= 200)))
 );
-ALTER TABLE ONLY muniment.requests ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.requests ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.requests FORCE ROW LEVEL SECURITY;
 
@@ -3030,7 +3030,7 @@ CREATE TABLE muniment.reseals (
     salt bytea,
     CONSTRAINT reseals_lengths CHECK (((octet_length(content) = 32) AND (octet_length(salt) = 32)))
 );
-ALTER TABLE ONLY muniment.reseals ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.reseals ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.reseals FORCE ROW LEVEL SECURITY;
 
@@ -3054,7 +3054,7 @@ CREATE TABLE muniment.seals (
     salt bytea,
     CONSTRAINT seals_lengths CHECK (((octet_length(digest) = 32) AND (octet_length(content) = 32) AND (octet_length(salt) = 32)))
 );
-ALTER TABLE ONLY muniment.seals ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.seals ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.seals FORCE ROW LEVEL SECURITY;
 
@@ -3134,7 +3134,7 @@ CREATE TABLE muniment.shares (
     CONSTRAINT shares_reader CHECK (((reader IS NULL) = (reader_type IS NULL))),
     CONSTRAINT shares_reader_type CHECK ((reader_type = ANY (ARRAY['user'::text, 'agent'::text, 'project'::text])))
 );
-ALTER TABLE ONLY muniment.shares ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.shares ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.shares FORCE ROW LEVEL SECURITY;
 
@@ -3168,7 +3168,7 @@ CREATE TABLE muniment.spend (
     output_tokens bigint NOT NULL,
     micros bigint NOT NULL
 );
-ALTER TABLE ONLY muniment.spend ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.spend ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.spend FORCE ROW LEVEL SECURITY;
 
@@ -3194,7 +3194,7 @@ CREATE TABLE muniment.spend_days (
     tokens bigint NOT NULL,
     micros bigint NOT NULL
 );
-ALTER TABLE ONLY muniment.spend_days ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.spend_days ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.spend_days FORCE ROW LEVEL SECURITY;
 
@@ -3211,7 +3211,7 @@ CREATE TABLE muniment.swept (
     run uuid NOT NULL,
     rev bigint NOT NULL
 );
-ALTER TABLE ONLY muniment.swept ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.swept ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.swept FORCE ROW LEVEL SECURITY;
 
@@ -3239,7 +3239,7 @@ CREATE TABLE muniment.thread_revision (
     thread_id text NOT NULL,
     rev bigint NOT NULL
 );
-ALTER TABLE ONLY muniment.thread_revision ALTER COLUMN space_id SET (n_distinct=-0.001);
+ALTER TABLE ONLY muniment.thread_revision ALTER COLUMN space_id SET (n_distinct=-0.0001);
 
 ALTER TABLE ONLY muniment.thread_revision FORCE ROW LEVEL SECURITY;
 
