@@ -105,6 +105,7 @@ HIT = {
         encode({"hits": [HIT | {"item": {**HIT["item"], "type": "song"}}]}),  # type: ignore[dict-item] # as above
         encode({"hits": [], "more": 1}), encode({"hits": [[[]] * 60_000]}),
     ],
+    ids=len,  # the bodies have ids and times of this process
 )  # fmt: skip
 async def test_wrong_answers(server: Server, body: bytes) -> None:
     server.body = body
