@@ -71,5 +71,5 @@ async def test_a_persons_file_has_what_threads_go_on_from(database_url: str, tal
         await write_dossier(speaking.memory, ANA, DossierForm.json, "en", rows)
     (thread,) = json.loads(rows.getvalue())["records"]["threads"]
     assert "I am allergic to walnuts." in list_said(thread)
-    assert "with 2 messages" in page.getvalue().decode()
+    assert "(messages: 2)" in page.getvalue().decode()
     assert "old maps" not in page.getvalue().decode() + rows.getvalue().decode()
