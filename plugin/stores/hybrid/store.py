@@ -297,7 +297,13 @@ class HybridStore(MemoryStore):
             for owner, count in turns.items():
                 outbox.add_credit(writer.connection, owner, compute_credit(count, pace))
 
-        await self.local.apply_work(work)
+        writing = asyncio.ensure_future(self.local.apply_work(work))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            with suppress(MunimentError):
+                await writing  # these turns are counted nowhere else any more
+            raise
 
     async def _send_due(self, *, is_last: bool = False) -> float:
         """Send one batch for each owner for whom it is due, and return the seconds until something is due again."""
